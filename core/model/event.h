@@ -1,0 +1,35 @@
+/*
+ * event.h - what else happened: dated causes, read from JSON lines.
+ *
+ * {"t", "t_end"?, "kind", "name", "dose"?, "zone"?}; t is RFC 3339 or epoch
+ * seconds. An event becomes (part of) the condition "kind:name". Texts live in the
+ * list's arena.
+ */
+#ifndef REPROD_EVENT_H
+#define REPROD_EVENT_H
+
+#include "core/base/arena.h"
+#include "core/base/err.h"
+
+struct event {
+	int64_t start_ns;
+	int64_t end_ns; /* start_ns when it has no duration */
+	bool has_end;
+	const char *kind; /* "job", "deploy", "backup", ... */
+	const char *name;
+	double dose; /* NAN when none */
+};
+
+struct event_list {
+	struct event *items; /* sorted by start */
+	size_t count, cap;
+	uint64_t refused; /* beyond the cap of one million */
+	struct arena arena;
+};
+
+/* Appends; bad lines are counted in ret_bad and the first is told in *e with kind
+ * ERR_INPUT only when no line could be read. */
+bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, uint64_t *ret_bad, struct err *e) MUST_USE;
+void event_free(struct event_list *list);
+
+#endif

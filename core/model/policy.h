@@ -1,0 +1,36 @@
+/*
+ * policy.h - what the scrubber keeps, and what becomes of the rest.
+ *
+ * A zeroed policy with policy_defaults() is the default of docs/scrubbing.md:
+ * numbers of up to 8 digits kept, text tokenised, dates kept (shifted by 0 weeks),
+ * binary of unknown type dropped. A policy file (docs/formats/policy.md) adds rules.
+ * The digest names the policy; equal digests scrub equally.
+ */
+#ifndef REPROD_POLICY_H
+#define REPROD_POLICY_H
+
+#include "core/base/err.h"
+#include "core/base/json.h"
+#include "core/base/table.h"
+
+enum value_action { VALUE_KEPT, VALUE_TOKEN, VALUE_SHIFTED, VALUE_DROPPED };
+
+struct policy {
+	unsigned keep_digits; /* numbers of up to so many digits are kept (8) */
+	bool is_permuting_ids; /* --ids permute: all numbers are permuted */
+	int shift_weeks; /* dates and timestamps move by so many weeks */
+	struct table columns; /* "table.column" or "column" -> (void *)(action + 1) */
+	struct table words; /* enum labels and low-cardinality values kept as they are */
+	struct json *document; /* NULL for the default */
+	char digest[65]; /* SHA-256 of the canonical form, hex */
+};
+
+bool policy_defaults(struct policy *p, struct err *e) MUST_USE;
+bool policy_load(struct policy *p, const char *path, struct err *e) MUST_USE;
+/* After fields were changed by options. */
+void policy_seal(struct policy *p);
+/* The policy as it stands in a capture's head. */
+struct json *policy_json(const struct policy *p);
+void policy_free(struct policy *p);
+
+#endif

@@ -1,0 +1,89 @@
+/*
+ * rcap.h - the capture file: written append-only in blocks, read as a stream.
+ *
+ * docs/formats/rcap.md describes every byte. A file is whole up to its last whole
+ * block at any instant, so kill -9 loses at most what was not yet flushed. The
+ * head (JSON) is written again at each flush and the last whole one wins. Route
+ * and template texts come in the stream before their first use; each dictionary
+ * has a cap, beyond it everything is entry RCAP_OTHER. Exact per-route counts are
+ * written as differences at each flush. Unknown block and record kinds are
+ * skipped by readers; a newer major version is refused.
+ */
+#ifndef REPROD_RCAP_H
+#define REPROD_RCAP_H
+
+#include "core/base/err.h"
+#include "core/base/hist.h"
+#include "core/base/json.h"
+#include "core/model/record.h"
+
+#define RCAP_VERSION 1
+#define RCAP_ROUTES_MAX 20000
+#define RCAP_TEMPLATES_MAX 200000
+#define RCAP_OTHER 0 /* "other" in both dictionaries */
+
+/* Writing. Owned by one thread. */
+struct rcap_writer;
+
+/* path "-" is stdout. Fails when it exists and is not forced. */
+struct rcap_writer *rcap_create(const char *path, bool is_forced, struct err *e);
+/* For files opened before privileges were dropped. */
+struct rcap_writer *rcap_create_fd(int fd, const char *name, struct err *e);
+/* Finds or adds; the text is copied. The fingerprint is the identity of a route. */
+uint32_t rcap_add_route(struct rcap_writer *w, enum protocol protocol, uint64_t fingerprint, struct slice text);
+uint32_t rcap_add_template(struct rcap_writer *w, struct slice text);
+bool rcap_put_session(struct rcap_writer *w, const struct session_record *s, struct err *e) MUST_USE;
+/* Also counts it into its route, unless form is FORM_PREPARE. */
+bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
+/* Counts a request that is not stored (sampling): route totals stay exact. */
+bool rcap_count_request(struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
+/* Ends the open block and writes counts and head; call at least once a second of
+ * capture time. The head stays the caller's. */
+bool rcap_flush(struct rcap_writer *w, const struct json *head, struct err *e) MUST_USE;
+uint64_t rcap_bytes(const struct rcap_writer *w);
+/* A last flush, fsync, and close; frees in every case. */
+bool rcap_finish(struct rcap_writer *w, const struct json *head, struct err *e) MUST_USE;
+void rcap_abandon(struct rcap_writer *w);
+
+/* Reading. */
+struct rcap_route {
+	uint32_t id;
+	enum protocol protocol;
+	uint64_t fingerprint;
+	struct slice text;
+	uint64_t requests, errors, rows, bytes_in, bytes_out;
+	struct hist latency_us; /* service time */
+};
+
+enum rcap_kind { RCAP_SESSION, RCAP_REQUEST };
+
+struct rcap_item {
+	enum rcap_kind kind;
+	struct session_record session;
+	struct request_record request;
+};
+
+struct rcap;
+
+/* Checks magic and version, scans all blocks once (checksums) to find the last
+ * head, the dictionaries and the counts; then pulls stream from the start. A pipe
+ * is refused. A torn tail is not a failure: rcap_is_torn(). */
+struct rcap *rcap_open(const char *path, struct err *e);
+const struct json *rcap_head(const struct rcap *r);
+bool rcap_is_torn(const struct rcap *r);
+/* Bytes after the last whole block. */
+uint64_t rcap_torn_bytes(const struct rcap *r);
+size_t rcap_route_count(const struct rcap *r);
+const struct rcap_route *rcap_route(const struct rcap *r, uint32_t id);
+struct slice rcap_template(const struct rcap *r, uint32_t id);
+/* In file order: requests are written when they end, sessions when they open and
+ * again when they close. */
+enum step rcap_next(struct rcap *r, struct rcap_item *ret, struct err *e);
+void rcap_rewind(struct rcap *r);
+void rcap_close(struct rcap *r);
+
+/* Finds a route by a fragment of its text (case and white space folded), the one
+ * with the most requests first; NULL when none fits. */
+const struct rcap_route *rcap_find_route(const struct rcap *r, struct slice fragment);
+
+#endif
