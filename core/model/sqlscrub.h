@@ -1,0 +1,49 @@
+/*
+ * sqlscrub.h - a statement text taken apart: template, values, route.
+ *
+ * Route and template are rebuilt from our own lexer's tokens, never from the raw
+ * text: comments dropped, every literal replaced in every statement kind, IN lists
+ * and VALUES rows collapsed in the route. Results are cached by text; all slices
+ * are borrowed until the next call. A text that does not lex gives is_unlexable and
+ * no text at all; a statement that carries a secret (passwords, connection
+ * strings, user mapping options) gives is_secret and no values. Nothing here reads
+ * or writes anything but memory.
+ */
+#ifndef REPROD_SQLSCRUB_H
+#define REPROD_SQLSCRUB_H
+
+#include "core/base/err.h"
+#include "core/model/policy.h"
+#include "core/model/record.h"
+#include "core/model/token.h"
+
+struct sqlscrub;
+
+struct sqlscrub_statement {
+	struct slice template_text; /* with TEMPLATE_SLOT for each literal */
+	struct slice route; /* literals and $n are "?", lists collapsed to "(...)", one blank between words */
+	uint64_t fingerprint; /* hash of the route, unquoted words folded to lower case */
+	const struct value *values; /* literals in slot order, scrubbed */
+	size_t value_count;
+	uint32_t flags; /* REQUEST_USES_NOW, _WRITES, _EXTERNAL, _SECRET, _UNLEXABLE */
+	uint32_t param_count; /* highest $n */
+	bool has_strong_result; /* RETURNING, nextval, lastval, currval: edges from it are strong */
+	/* The transaction verb: 0, or one of 'B' begin, 'C' commit/end, 'R' rollback */
+	char transaction;
+	/* Role of bind $n (n-1 is the index), param_count entries. */
+	const uint8_t *param_roles;
+};
+
+/* Both outlive it. cache_bytes: 0 for 16 MiB. NULL when out of memory. */
+struct sqlscrub *sqlscrub_new(const struct policy *policy, const struct token_key *key, size_t cache_bytes);
+void sqlscrub_free(struct sqlscrub *s);
+void sqlscrub_text(struct sqlscrub *s, struct slice text, struct sqlscrub_statement *ret);
+/* A bind value, text or binary (docs/scrubbing.md lists the binary types known;
+ * others are dropped with VALUE_IS_UNKNOWN). role and place are the caller's. */
+void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid, bool is_null,
+	struct value *ret);
+/* Plain text outside SQL: names, addresses, COPY fields. Appends the scrubbed form. */
+void sqlscrub_word(struct sqlscrub *s, struct slice raw, struct buf *out);
+uint64_t sqlscrub_cache_hits(const struct sqlscrub *s);
+
+#endif
