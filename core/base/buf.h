@@ -27,7 +27,7 @@ void buf_add_byte(struct buf *b, unsigned char byte);
 void buf_add_text(struct buf *b, const char *text);
 void buf_add_slice(struct buf *b, struct slice s);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
-void buf_vaddf(struct buf *b, const char *fmt, va_list ap);
+void buf_vaddf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 /* Make room for n more bytes and return where they go (NULL at the maximum);
  * the caller then adds to buf.n what it wrote. */
 char *buf_room(struct buf *b, size_t n);

@@ -25,9 +25,9 @@ struct table {
 
 void table_init(struct table *t, size_t cap);
 void *table_get(const struct table *t, struct slice key);
-/* Insert or overwrite; false at the cap. */
+/* Insert or overwrite (the entry then borrows the new key); false at the cap. */
 bool table_put(struct table *t, struct slice key, void *value) MUST_USE;
-/* Returns the removed value, or NULL. */
+/* Returns the removed value, or NULL. Removing while iterating is safe, putting is not. */
 void *table_remove(struct table *t, struct slice key);
 /* for (size_t at = 0; table_next(t, &at, &key, &value);) */
 bool table_next(const struct table *t, size_t *at, struct slice *ret_key, void **ret_value);
