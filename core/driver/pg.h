@@ -25,6 +25,8 @@ struct pg_options {
 
 struct pg *pg_open(const char *dsn, const struct pg_options *options, struct err *e);
 void pg_close(struct pg *c);
+/* True when a server takes connections there, whoever asks. */
+bool pg_answers(const char *dsn);
 int pg_version(const struct pg *c); /* 150018 */
 /* One statement, text parameters (NULL terminated array or NULL); rows or NULL. */
 struct pg_rows *pg_query(struct pg *c, struct err *e, const char *sql, const char *const *params);

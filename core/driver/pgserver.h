@@ -3,9 +3,11 @@
  *
  * Root is dropped to an unprivileged user (postgres, else nobody) for the server
  * and its tools; the data directory and the path to it must be reachable by that
- * user, which is checked first. The server dies with us (PDEATHSIG: SIGQUIT... see
- * proc.h), listens on a Unix socket in a folder of its own and, when asked, on a
- * free TCP port of 127.0.0.1. Ports are found by binding, never assumed.
+ * user, which is checked first. The server dies with the thread that started it
+ * (PDEATHSIG, SIGQUIT: its children go too), listens on a Unix socket in a folder of its own and, when asked, on a
+ * free TCP port of 127.0.0.1, where whoever may use the loopback may connect: for
+ * made-up data only. Ports are found by binding, never assumed. Its output goes to
+ * log_path, by default DATA_DIR.log.
  */
 #ifndef REPROD_PGSERVER_H
 #define REPROD_PGSERVER_H
@@ -37,6 +39,8 @@ bool pgserver_find(int major, char bin_dir[1024], struct err *e) MUST_USE;
 bool pgserver_user(uid_t *ret_uid, gid_t *ret_gid, bool *ret_has_user, struct err *e) MUST_USE;
 /* Major version in data_dir/PG_VERSION. */
 bool pgserver_dir_major(const char *data_dir, int *ret_major, struct err *e) MUST_USE;
+/* Whether the unprivileged user can enter and read a folder; says which one bars it. */
+bool pgserver_can_reach(const char *dir, const struct run *r, struct err *e) MUST_USE;
 /* initdb with UTF-8, trust on the private socket, superuser "postgres". */
 bool pgserver_init(const char *data_dir, const struct run *r, struct err *e) MUST_USE;
 
