@@ -13,9 +13,24 @@
 #include "core/base/buf.h"
 #include "core/base/err.h"
 
+/* Jansson exports these names itself; ours need other symbols. */
+#define json_type reprod_json_type
+#define json_object reprod_json_object
+#define json_array reprod_json_array
+#define json_copy reprod_json_copy
+#define json_is_true reprod_json_is_true
+
 struct json;
 
-enum json_type { JSON_MISSING, JSON_NULL_VALUE, JSON_BOOL, JSON_NUMBER, JSON_TEXT, JSON_LIST, JSON_MAP };
+enum json_type {
+	JSON_MISSING,
+	JSON_NULL_VALUE,
+	JSON_BOOL,
+	JSON_NUMBER,
+	JSON_TEXT,
+	JSON_LIST,
+	JSON_MAP
+};
 
 /* Strict RFC 8259: no duplicate keys, no trailing text. err.where gets
  * "NAME: line L, column C". */
@@ -32,19 +47,32 @@ size_t json_count(const struct json *list_or_map);
 struct json *json_at(const struct json *list, size_t i);
 /* The i-th member of a map in order. */
 const char *json_key_at(const struct json *map, size_t i, struct json **ret_value);
+/* The members of a map in order, in one pass:
+ * struct json_walk w = json_walk_of(map); while ((key = json_walk_next(&w, &value))) ... */
+struct json_walk {
+	const struct json *map;
+	void *at;
+};
+
+struct json_walk json_walk_of(const struct json *map);
+/* The next key, or NULL; ret_value may be NULL. The map must not change meanwhile. */
+const char *json_walk_next(struct json_walk *w, struct json **ret_value);
 const char *json_text(const struct json *j, const char *fallback);
 double json_number(const struct json *j, double fallback);
+/* True for a number written without point or exponent. */
+bool json_is_whole(const struct json *j);
 int64_t json_int(const struct json *j, int64_t fallback);
 bool json_is_true(const struct json *j, bool fallback);
 
 struct json *json_object(void);
 struct json *json_array(void);
 void json_set(struct json *map, const char *key, struct json *value);
-void json_set_text(struct json *map, const char *key, const char *text); /* NULL: null; bad UTF-8 is escaped as U+FFFD */
+/* NULL is null; bytes that are no UTF-8, and NUL, become U+FFFD. */
+void json_set_text(struct json *map, const char *key, const char *text);
 void json_set_slice(struct json *map, const char *key, struct slice text);
 void json_set_int(struct json *map, const char *key, int64_t v);
-/* NAN and infinities become null; the number is rounded to 6 significant digits
- * more than needed for display (%.9g). */
+/* NAN and infinities become null; the number is rounded to 9 significant digits,
+ * more than any measurement has. */
 void json_set_number(struct json *map, const char *key, double v);
 void json_set_bool(struct json *map, const char *key, bool v);
 void json_set_null(struct json *map, const char *key);

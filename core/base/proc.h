@@ -56,7 +56,8 @@ void proc_close(struct proc *p, int grace_ms);
 /* 0-255, or 128 + signal. */
 int proc_exit_code(const struct proc *p);
 /* open, wait, and fail with ERR_ENV and the output's last line unless exit 0. */
-bool proc_run(const struct proc_spec *spec, const struct run *r, struct buf *output, struct err *e) MUST_USE;
+bool proc_run(const struct proc_spec *spec, const struct run *r, struct buf *output,
+	struct err *e) MUST_USE;
 /* The first executable of that name in PATH; false when there is none. */
 bool proc_find(const char *name, char path[4096]);
 /* An argv as a shell line that can be pasted: quoted only where needed. */

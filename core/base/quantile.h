@@ -16,8 +16,8 @@
 
 /* 1-based rank of quantile q among n > 0 values. */
 uint64_t quantile_rank(uint64_t n, double q);
-void quantile_interval(uint64_t n, double q, double confidence, uint64_t *ret_low,
-	uint64_t *ret_high);
+void quantile_interval(
+	uint64_t n, double q, double confidence, uint64_t *ret_low, uint64_t *ret_high);
 /* Sorts values ascending in place. */
 void quantile_sort(double *values, size_t n);
 /* Of sorted values; NAN when n is 0. */
