@@ -60,11 +60,6 @@ bool pgserver_dir_major(const char *data_dir, int *ret_major, struct err *e)
 
 /* ---- reaching the data directory as the unprivileged user */
 
-static bool can_reach(void *data)
-{
-	return access(data, R_OK | X_OK) == 0;
-}
-
 /* The first folder on the way that others may not enter, for the message. */
 static void find_closed_folder(const char *path, char found[PATH_MAX])
 {
@@ -85,11 +80,9 @@ static void find_closed_folder(const char *path, char found[PATH_MAX])
 
 bool pgserver_can_reach(const char *dir, const struct run *r, struct err *e)
 {
-	const char *const argv[] = { "true", NULL };
+	const char *const argv[] = { "test", "-r", dir, "-a", "-x", dir, NULL };
 	char closed[PATH_MAX];
-	struct proc_spec spec = {
-		.argv = argv, .before_exec = can_reach, .before_exec_data = (void *)dir, .cwd = "/"
-	};
+	struct proc_spec spec = { .argv = argv, .cwd = "/" };
 	struct proc p = { 0 };
 	bool ok;
 
@@ -208,19 +201,12 @@ static void remove_socket_dir(struct pgserver *s)
 	unlink(path);
 }
 
-/* The kernel clears the death signal at a change of user, so it is set again here,
- * after the drop. SIGQUIT is Postgres' immediate shutdown: its children go too,
- * which SIGKILL to the postmaster would leave running for a while. */
-static bool die_with_parent(void *data)
-{
-	pid_t parent = *(const pid_t *)data;
-
-	return prctl(PR_SET_PDEATHSIG, SIGQUIT) == 0 && getppid() == parent;
-}
-
 struct args {
 	char text[16][1200];
-	const char *argv[ARGS_MAX];
+	union {
+		const char *argv[ARGS_MAX];
+		char *vector[ARGS_MAX]; /* execv() changes nothing, but says char * */
+	};
 	size_t texts, count;
 };
 
@@ -296,17 +282,38 @@ static bool wait_until_up(struct pgserver *s, int64_t timeout_ns, const struct r
 	}
 }
 
+struct exec_plan {
+	char *const *argv;
+	pid_t parent;
+};
+
+/* proc.c gives children SIGKILL as their death signal; Postgres' immediate shutdown
+ * is SIGQUIT: then its own children go too, which SIGKILL to the postmaster would
+ * leave running for a while. The signal must be set after the change of user (which
+ * clears it) and stay the last one set, so the exec happens here. */
+static bool exec_dying_with_parent(void *data)
+{
+	const struct exec_plan *plan = data;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGQUIT) != 0 || getppid() != plan->parent)
+		return false;
+	execv(plan->argv[0], plan->argv);
+	return false;
+}
+
 static bool launch(struct pgserver *s, const struct pgserver_options *o, const struct run *r,
 	struct err *e)
 {
 	struct args args;
-	pid_t self = getpid();
+	struct exec_plan plan = { .parent = getpid() };
 	struct proc_spec spec = { .cwd = "/", .out_path = s->log_path, .uid = s->uid, .gid = s->gid,
-		.has_user = s->has_user, .before_exec = die_with_parent, .before_exec_data = &self };
+		.has_user = s->has_user, .before_exec = exec_dying_with_parent,
+		.before_exec_data = &plan };
 
 	if (!build_args(&args, s, o, e))
 		return false;
 	spec.argv = args.argv;
+	plan.argv = args.vector;
 	if (!proc_open(&s->proc, &spec, e))
 		return false;
 	return wait_until_up(s, o->start_timeout_ns ? o->start_timeout_ns : 60 * NS_PER_S, r, e);
