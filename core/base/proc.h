@@ -2,9 +2,11 @@
  * proc.h - a child process with limits.
  *
  * Each child leads its own process group and dies when we die (PDEATHSIG, set
- * before exec and checked against the parent's id). proc_close() ends the group:
- * SIGTERM, grace, SIGKILL, reaped. Output goes to a file, to /dev/null, or into a
- * capped buffer. Nothing is run through a shell unless argv says so.
+ * before exec and checked against the parent's id; the kernel means the parent
+ * *thread*, so children are opened from the main thread). When it ends, what is
+ * left of its group is killed; proc_close() ends the group: SIGTERM, grace,
+ * SIGKILL, reaped. Output goes to a file, to /dev/null, or into a capped buffer.
+ * Nothing is run through a shell unless argv says so.
  */
 #ifndef REPROD_PROC_H
 #define REPROD_PROC_H
@@ -27,7 +29,8 @@ struct proc_spec {
 	gid_t gid;
 	bool has_user;
 	int64_t timeout_ns; /* 0: none */
-	/* Runs in the child just before exec; a false return ends it with 126. */
+	/* Runs in the child just before exec, already as the other user: async-signal-safe
+	 * calls only. False fails proc_open() with errno's text. */
 	bool (*before_exec)(void *data);
 	void *before_exec_data;
 };
