@@ -1,0 +1,1 @@
+INSERT INTO metrics (connections) SELECT count(*) FROM pg_stat_activity;

@@ -1,0 +1,37 @@
+-- Production: half a million orders and their returns; status 0 is done, 1 to 5 are steps on the way.
+CREATE TABLE orders (
+	id integer NOT NULL,
+	status integer NOT NULL,
+	number text NOT NULL,
+	amount integer NOT NULL
+);
+INSERT INTO orders
+SELECT i, CASE WHEN i % 25 < 5 THEN 1 + i % 25 ELSE 0 END, 'order-' || i, 100 + i % 997
+FROM generate_series(1, 500000) AS i;
+ALTER TABLE orders ADD PRIMARY KEY (id);
+CREATE INDEX orders_status ON orders (status);
+
+-- Few orders come back; sixty of each open status, of every status.
+CREATE TABLE returns (
+	id serial PRIMARY KEY,
+	status integer NOT NULL,
+	order_number text NOT NULL,
+	fee integer NOT NULL
+);
+INSERT INTO returns (status, order_number, fee)
+SELECT o.status, o.number, 5 + o.id % 7
+FROM orders o
+WHERE o.id / 25 % 333 = 1;
+CREATE INDEX returns_status ON returns (status);
+
+CREATE TABLE mails (
+	id serial PRIMARY KEY,
+	order_id integer NOT NULL,
+	is_sent boolean NOT NULL DEFAULT false
+);
+INSERT INTO mails (order_id) SELECT i FROM generate_series(1, 5000) AS i;
+CREATE TABLE metrics (
+	taken_at timestamptz NOT NULL DEFAULT now(),
+	connections integer NOT NULL
+);
+VACUUM ANALYZE;
