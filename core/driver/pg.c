@@ -148,21 +148,19 @@ static bool apply_options(struct pg *c, const struct pg_options *o, struct err *
 }
 
 /* libpq's complaint about a malformed string quotes parts of it, passwords too. */
-static bool check_string(const char *dsn, struct err *e)
+static bool parse_string(const char *dsn, PQconninfoOption **ret, struct err *e)
 {
 	bool is_string = strchr(dsn, '=') || strncmp(dsn, "postgres://", 11) == 0 ||
 			 strncmp(dsn, "postgresql://", 13) == 0;
 	char *text = NULL;
-	PQconninfoOption *parsed;
 
+	*ret = NULL;
 	if (!is_string)
 		return true;
-	parsed = PQconninfoParse(dsn, &text);
+	*ret = PQconninfoParse(dsn, &text);
 	PQfreemem(text);
-	if (parsed) {
-		PQconninfoFree(parsed);
+	if (*ret)
 		return true;
-	}
 	err_set(e, ERR_USAGE, "cannot read the connection string");
 	return err_hint(e, "write it as 'host=... port=... dbname=... user=...' or "
 			   "postgresql://user@host:port/database");
@@ -188,8 +186,10 @@ struct pg *pg_open(const char *dsn, const struct pg_options *options, struct err
 		err_set(e, ERR_ENV, "out of memory");
 		return NULL;
 	}
-	if (!check_string(values[1], e))
+	PQconninfoOption *parsed;
+	if (!parse_string(values[1], &parsed, e))
 		goto fail;
+	PQconninfoFree(parsed);
 	c->is_replication = o->is_replication;
 	c->answer_timeout_ns = o->statement_timeout_ns ? o->statement_timeout_ns + GRACE_NS : 0;
 	c->conn = PQconnectStartParams(names, values, 1);
@@ -225,6 +225,42 @@ bool pg_answers(const char *dsn)
 	const char *const values[] = { dsn, "2", NULL };
 
 	return PQpingParams(names, values, 1) == PQPING_OK;
+}
+
+static const char *option(const PQconninfoOption *list, const char *keyword)
+{
+	for (; list && list->keyword; list++)
+		if (strcmp(list->keyword, keyword) == 0 && list->val && *list->val)
+			return list->val;
+	return NULL;
+}
+
+static const char *either(const char *a, const char *b)
+{
+	return a ? a : b ? b : "";
+}
+
+bool pg_address_of(const char *dsn, struct pg_address *ret, struct err *e)
+{
+	PQconninfoOption *given, *defaults;
+	const char *host;
+
+	*ret = (struct pg_address){ 0 };
+	if (!parse_string(dsn ? dsn : "", &given, e))
+		return false;
+	defaults = PQconndefaults();
+	host = option(given, "hostaddr");
+	if (!host)
+		host = option(given, "host");
+	if (!host)
+		host = either(option(defaults, "hostaddr"), option(defaults, "host"));
+	snprintf(ret->hosts, sizeof(ret->hosts), "%s", host);
+	snprintf(ret->ports, sizeof(ret->ports), "%s",
+		either(option(given, "port"), option(defaults, "port")));
+	ret->has_service = option(given, "service") || option(defaults, "service");
+	PQconninfoFree(given);
+	PQconninfoFree(defaults);
+	return true;
 }
 
 int pg_version(const struct pg *c)

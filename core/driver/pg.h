@@ -27,6 +27,15 @@ struct pg *pg_open(const char *dsn, const struct pg_options *options, struct err
 void pg_close(struct pg *c);
 /* True when a server takes connections there, whoever asks. */
 bool pg_answers(const char *dsn);
+/* Where a connection string (with PG* and the built-in defaults) leads, without
+ * connecting: comma lists as libpq reads them; a host may be a socket's folder. */
+struct pg_address {
+	char hosts[1024];
+	char ports[256];
+	bool has_service; /* a service file has a say, so this may not be all */
+};
+
+bool pg_address_of(const char *dsn, struct pg_address *ret, struct err *e) MUST_USE;
 int pg_version(const struct pg *c); /* 150018 */
 /* One statement, text parameters (NULL terminated array or NULL); rows or NULL. */
 struct pg_rows *pg_query(struct pg *c, struct err *e, const char *sql, const char *const *params);

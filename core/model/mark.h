@@ -12,6 +12,8 @@
 #include "core/base/err.h"
 #include "core/base/json.h"
 
+#define MARK_VERSION 1
+
 struct mark {
 	char nonce[33]; /* hex, new at each build and reset */
 	char system_identifier[24];
