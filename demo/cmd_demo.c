@@ -117,7 +117,7 @@ static bool make_out_dir(const struct demo_args *a, char dir[1024], struct err *
 static bool drop_databases(const char *dir, struct err *e)
 {
 	static const char *const names[] = { "production", "test", "lab", "lab.frozen" };
-	char path[1200];
+	char path[1500];
 
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
