@@ -143,10 +143,11 @@ demo-repeat: deps
 test: deps
 	$(Q)$(MAKE) --no-print-directory check
 
-# TESTS="tests/e2e/01-*.t build/release/tests/test_err" runs only those.
-check: tests
-	$(Q)$(ENV) REPROD="$(abspath $(BINARY))" TEST_OUT="$(abspath $(OUT))" \
-		tools/run-tests $(or $(TESTS),$(COMPILED) $(SCRIPTS))
+# TESTS="tests/e2e/01-*.t tests/unit/test_err.c" builds and runs only those.
+CHOSEN := $(if $(TESTS),$(foreach t,$(wildcard $(TESTS)),$(if $(filter %.c,$t),$(OUT)/tests/$(basename \
+	$(notdir $t)),$t)),$(COMPILED) $(SCRIPTS))
+check: $(BINARY) $(filter $(OUT)/%,$(CHOSEN))
+	$(Q)$(ENV) REPROD="$(abspath $(BINARY))" TEST_OUT="$(abspath $(OUT))" tools/run-tests $(CHOSEN)
 
 check-asan:
 	$(Q)$(MAKE) --no-print-directory CONFIG=asan check

@@ -137,6 +137,7 @@ static void read_environment(struct run *r)
 int main(int argc, char **argv)
 {
 	char self[PATH_MAX], share[PATH_MAX];
+	char version_word[] = "version";
 
 	hold_standard_streams();
 	catch_signals();
@@ -151,6 +152,6 @@ int main(int argc, char **argv)
 	};
 	read_environment(&r);
 	if (argc == 2 && strcmp(argv[1], "--version") == 0)
-		argv[1] = (char[]){ "version" };
+		argv[1] = version_word;
 	return cli_main(&root, &r, argc, argv);
 }
