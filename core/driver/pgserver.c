@@ -243,7 +243,9 @@ static bool build_args(struct args *a, const struct pgserver *s, const struct pg
 			return err_set(e, ERR_USAGE, "too many server settings");
 		add_setting(a, o->settings[i]);
 	}
-	/* The later -c wins: where it listens is ours to say. */
+	/* The later -c wins: where it listens is ours to say, and where the data is: a
+	 * copied postgresql.conf may name another server's folder. */
+	add_own(a, "data_directory", s->data_dir);
 	add_own(a, "listen_addresses", s->has_tcp ? "127.0.0.1" : "");
 	add_own(a, "port", port);
 	add_own(a, "unix_socket_directories", s->socket_dir);
