@@ -86,7 +86,7 @@ pg_start() { # NAME [CONF-LINE...]
 	local name=$1 template dir
 	shift
 	template=$(pg_template) || bail "could not make a template data directory"
-	dir=$(mktemp -d "$TEST_TMPDIR/$name.XXX")
+	dir=$(mktemp -d "$TEST_TMPDIR/$name.XXXX")
 	cp -a --reflink=auto "$template" "$dir/data"
 	pg_write_conf "$dir" "$@"
 	: >"$dir/log"
