@@ -1,0 +1,321 @@
+#include "correlate/baseline.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/quantile.h"
+
+/* Buckets needed on either side of a level shift: fewer are a spike at an end. */
+enum { SIDE_MIN = 8, ROUNDS = 5 };
+
+static const double quiet_share = 0.7, flag_p = 1e-3, tail = 0.01;
+
+const struct baseline_segment *baseline_at(const struct baseline *base, int64_t tick)
+{
+	const struct baseline_segment *segment = &base->segments[0];
+
+	if (base->count == 2 && tick >= base->segments[1].from_tick)
+		segment = &base->segments[1];
+	return segment;
+}
+
+struct ranked {
+	double value;
+	size_t index;
+};
+
+static int by_value(const void *a, const void *b)
+{
+	const struct ranked *x = a, *y = b;
+
+	if (x->value != y->value)
+		return x->value < y->value ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+static uint64_t pool(const struct series_route *r, const struct bucket_list *buckets, size_t from,
+	size_t to, uint64_t bins[SERIES_BINS])
+{
+	uint64_t n = 0;
+
+	memset(bins, 0, SERIES_BINS * sizeof(*bins));
+	for (size_t i = from; i < to; i++) {
+		const struct bucket *b = &buckets->items[i];
+
+		for (size_t c = b->first_cell; c < b->end_cell && !b->is_flagged; c++) {
+			bins[series_cell_bin(r->cells[c])] += series_cell_count(r->cells[c]);
+			n += series_cell_count(r->cells[c]);
+		}
+	}
+	return n;
+}
+
+static uint64_t above(const struct series_route *r, const struct bucket *b, uint32_t bin)
+{
+	uint64_t k = 0;
+
+	for (size_t c = b->first_cell; c < b->end_cell; c++)
+		if (series_cell_bin(r->cells[c]) > bin)
+			k += series_cell_count(r->cells[c]);
+	return k;
+}
+
+/* Flags all but the quieter 70 % of the buckets that have requests. */
+static void flag_louder(struct bucket_list *buckets, size_t from, size_t to, struct ranked *work)
+{
+	size_t used = 0;
+
+	for (size_t i = from; i < to; i++) {
+		buckets->items[i].is_flagged = false;
+		if (buckets->items[i].n)
+			work[used++] = (struct ranked){ buckets->items[i].p90_ms, i };
+	}
+	if (used < 4)
+		return;
+	qsort(work, used, sizeof(*work), by_value);
+	for (size_t i = (size_t)ceil(quiet_share * (double)used); i < used; i++)
+		buckets->items[work[i].index].is_flagged = true;
+}
+
+/* Pearson dispersion of the exceedance counts over the middle nine tenths. */
+static double dispersion(const struct ranked *work, size_t used)
+{
+	size_t cut = used / 20;
+	double sum = 0;
+
+	if (used < 10)
+		return 1;
+	for (size_t i = cut; i < used - cut; i++)
+		sum += work[i].value * work[i].value;
+	return fmax(1, sum / (double)(used - 2 * cut));
+}
+
+/* Quasi-binomial: counts divided by the dispersion, at most 30 % of the buckets. */
+static bool flag_exceeding(const struct series_route *r, struct bucket_list *buckets, size_t from,
+	size_t to, uint32_t bin, struct ranked *work)
+{
+	size_t used = 0, flagged = 0;
+	bool has_changed = false;
+
+	for (size_t i = from; i < to; i++) {
+		const struct bucket *b = &buckets->items[i];
+		double mean = (double)b->n * tail;
+
+		if (b->n)
+			work[used++] = (struct ranked){ ((double)above(r, b, bin) - mean) /
+								sqrt(mean * (1 - tail)),
+				i };
+	}
+	qsort(work, used, sizeof(*work), by_value);
+	double phi = dispersion(work, used);
+	for (size_t at = used; at-- > 0;) {
+		struct bucket *b = &buckets->items[work[at].index];
+		double k = (double)above(r, b, bin) / phi;
+		bool is_over = (double)(flagged + 1) <= (1 - quiet_share) * (double)used + 1 && k >= 1 &&
+			       1 - quantile_binomial_cdf((uint64_t)ceil((double)b->n / phi), tail,
+					       (int64_t)floor(k) - 1) < flag_p;
+
+		flagged += is_over;
+		has_changed |= b->is_flagged != is_over;
+		b->is_flagged = is_over;
+	}
+	return has_changed;
+}
+
+static void fit_segment(struct baseline_segment *segment, const struct series_route *r,
+	struct bucket_list *buckets, size_t from, size_t to, struct ranked *work)
+{
+	uint64_t bins[SERIES_BINS];
+
+	flag_louder(buckets, from, to, work);
+	for (int round = 0; round < ROUNDS; round++) {
+		segment->n = pool(r, buckets, from, to, bins);
+		segment->bin = bucket_pool_quantile(bins, segment->n, 1 - tail);
+		if (!flag_exceeding(r, buckets, from, to, segment->bin, work))
+			break;
+	}
+	segment->n = pool(r, buckets, from, to, bins);
+	segment->bin = bucket_pool_quantile(bins, segment->n, 1 - tail);
+	double us = series_bin_us(segment->bin);
+	segment->slow_bin = series_bin((int64_t)fmax(2 * us, us + 5000));
+	segment->p99_ms = segment->n < QUANTILE_P99_MIN ? NAN : us / 1e3;
+	segment->slow_ms = series_bin_us(segment->slow_bin) / 1e3;
+}
+
+struct split {
+	size_t at; /* first used bucket after the step */
+	double auc; /* P(a value after is above a value before) */
+	double score;
+};
+
+static double median_of(double *values, size_t n)
+{
+	quantile_sort(values, n);
+	return quantile_of(values, n, 0.5);
+}
+
+/* Mid-ranks of n values. */
+static void rank_values(const double *values, size_t n, struct ranked *work, double *ranks)
+{
+	for (size_t i = 0; i < n; i++)
+		work[i] = (struct ranked){ values[i], i };
+	qsort(work, n, sizeof(*work), by_value);
+	for (size_t i = 0; i < n;) {
+		size_t end = i;
+
+		while (end < n && work[end].value == work[i].value)
+			end++;
+		for (size_t k = i; k < end; k++)
+			ranks[work[k].index] = (double)(i + end + 1) / 2;
+		i = end;
+	}
+}
+
+static struct split best_split(const double *ranks, size_t n)
+{
+	struct split best = { 0 };
+	double sum = 0; /* ranks before the split */
+
+	for (size_t at = 1; at < n; at++) {
+		double before = (double)at, after = (double)(n - at);
+
+		sum += ranks[at - 1];
+		if (at < SIDE_MIN || n - at < SIDE_MIN)
+			continue;
+		double u = before * after - (sum - before * (before + 1) / 2);
+		double score = (u - before * after / 2) / sqrt(before * after * ((double)n + 1) / 12);
+		if (score > best.score)
+			best = (struct split){ at, u / (before * after), score };
+	}
+	return best;
+}
+
+/* The quantile series of one kind over the buckets that can carry it. */
+static size_t collect(const struct bucket_list *buckets, int which, double *values, size_t *index)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < buckets->count; i++) {
+		const struct bucket *b = &buckets->items[i];
+		double v = which == 0 ? b->p50_ms : which == 1 ? b->p90_ms : b->p99_ms;
+
+		if (b->n < 10 || isnan(v))
+			continue;
+		values[n] = v;
+		index[n++] = i;
+	}
+	return n;
+}
+
+/* Still up in the last third: a spike that ends is none of ours. */
+static bool has_stayed(const double *values, size_t at, size_t n, double before)
+{
+	size_t first = n - (n - at + 2) / 3, high = 0;
+
+	for (size_t i = first; i < n; i++)
+		high += values[i] >= 1.3 * before;
+	return high * 10 >= (n - first) * 9;
+}
+
+struct shift {
+	size_t bucket;
+	double ratio, score;
+};
+
+static void find_shift(const struct bucket_list *buckets, int which, double *values, double *ranks,
+	size_t *index, struct ranked *work, struct shift *best)
+{
+	size_t n = collect(buckets, which, values, index);
+
+	if (n < 2 * SIDE_MIN)
+		return;
+	rank_values(values, n, work, ranks);
+	struct split split = best_split(ranks, n);
+	if (!split.at || split.auc < 0.95)
+		return;
+	memcpy(ranks, values, n * sizeof(*values));
+	double before = median_of(ranks, split.at);
+	double after = median_of(ranks + split.at, n - split.at);
+	if (!(after >= 1.5 * before && after - before >= 0.2) ||
+		!has_stayed(values, split.at, n, before))
+		return;
+	if (split.score > best->score || !best->bucket)
+		*best = (struct shift){ index[split.at], after / before, split.score };
+}
+
+/* To the tick: the last minimum of the deviations' running sum around the bucket. */
+static int64_t refine(const struct series_route *r, const struct bucket_list *buckets, size_t at,
+	uint32_t bin)
+{
+	size_t from = at > 2 ? at - 2 : 0, to = at + 3 < buckets->count ? at + 3 : buckets->count;
+	size_t first = buckets->items[from].first_cell, end = buckets->items[to - 1].end_cell;
+	double n = 0, k = 0, sum = 0, lowest = 0;
+	int64_t tick = series_cell_tick(r->cells[buckets->items[at].first_cell]);
+
+	for (size_t c = first; c < end; c++) {
+		n += series_cell_count(r->cells[c]);
+		k += series_cell_bin(r->cells[c]) > bin ? series_cell_count(r->cells[c]) : 0;
+	}
+	for (size_t c = first; c < end; c++) {
+		double count = series_cell_count(r->cells[c]);
+		double value = (series_cell_bin(r->cells[c]) > bin ? count : 0) - count * k / n;
+
+		if (value > 0 && sum <= lowest) {
+			lowest = sum;
+			tick = series_cell_tick(r->cells[c]);
+		}
+		sum += value;
+	}
+	return tick;
+}
+
+static size_t bucket_of(const struct bucket_list *buckets, int64_t wall_ns)
+{
+	int64_t i = (wall_ns - buckets->items[0].start_ns) / buckets->width_ns;
+
+	return i < 0 ? 0 : (size_t)i >= buckets->count ? buckets->count - 1 : (size_t)i;
+}
+
+static void split_at(struct baseline *base, const struct series *s, const struct series_route *r,
+	struct bucket_list *buckets, const struct shift *shift, struct ranked *work)
+{
+	struct baseline_segment *segments = base->segments;
+
+	fit_segment(&segments[0], r, buckets, 0, shift->bucket, work);
+	segments[1].from_tick = refine(r, buckets, shift->bucket, segments[0].bin);
+	base->shift_ns = series_tick_ns(s, segments[1].from_tick);
+	base->shift_ratio = shift->ratio;
+	size_t border = bucket_of(buckets, base->shift_ns);
+	/* The bucket in which it happened is half of each: it tells neither level. */
+	fit_segment(&segments[0], r, buckets, 0, border ? border : 1, work);
+	fit_segment(&segments[1], r, buckets, border + 1, buckets->count, work);
+	base->count = 2;
+	base->has_shift = true;
+}
+
+void baseline_fit(struct baseline *base, const struct series *s, const struct series_route *r,
+	struct bucket_list *buckets)
+{
+	size_t n = buckets->count;
+	struct ranked *work = calloc(n, sizeof(*work));
+	double *values = calloc(n, 2 * sizeof(*values));
+	size_t *index = calloc(n, sizeof(*index));
+	struct shift shift = { 0 };
+
+	*base = (struct baseline){ .segments[0].from_tick = INT64_MIN };
+	if (work && values && index && r->requests >= QUANTILE_P99_MIN) {
+		for (int which = 0; which < 3; which++)
+			find_shift(buckets, which, values, values + n, index, work, &shift);
+		if (shift.bucket)
+			split_at(base, s, r, buckets, &shift, work);
+		if (!shift.bucket || isnan(base->segments[0].p99_ms) ||
+			isnan(base->segments[1].p99_ms)) {
+			fit_segment(&base->segments[0], r, buckets, 0, n, work);
+			base->has_shift = false;
+			base->count = isnan(base->segments[0].p99_ms) ? 0 : 1;
+		}
+	}
+	free(work);
+	free(values);
+	free(index);
+}

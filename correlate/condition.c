@@ -1,0 +1,198 @@
+#include "correlate/condition.h"
+
+#include <stdlib.h>
+
+enum { MINUTE_S = 60 };
+
+static int64_t lesser(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+void condition_list_init(struct condition_list *list)
+{
+	*list = (struct condition_list){ 0 };
+	arena_init(&list->arena, (size_t)16 << 20);
+}
+
+void condition_list_free(struct condition_list *list)
+{
+	for (size_t i = 0; i < list->count; i++)
+		free(list->items[i].items);
+	free(list->items);
+	arena_free(&list->arena);
+	*list = (struct condition_list){ 0 };
+}
+
+struct condition *condition_get(
+	struct condition_list *list, const char *kind, const char *name, const char *dialect)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct condition *c = &list->items[i];
+
+		if (strcmp(c->kind, kind) == 0 && strcmp(c->name, name) == 0 &&
+			strcmp(c->dialect, dialect) == 0)
+			return c;
+	}
+	if (list->count == list->cap) {
+		size_t cap = list->cap ? list->cap * 2 : 16;
+		struct condition *grown =
+			cap > CONDITIONS_MAX ? NULL : realloc(list->items, cap * sizeof(*grown));
+
+		if (!grown) {
+			list->refused++;
+			return NULL;
+		}
+		list->items = grown;
+		list->cap = cap;
+	}
+	struct condition c = { .kind = arena_copy(&list->arena, slice_of(kind)).p,
+		.name = arena_copy(&list->arena, slice_of(name)).p,
+		.id = arena_printf(&list->arena, "%s:%s", kind, name),
+		.dialect = dialect };
+	if (!c.kind || !c.name || !c.id) {
+		list->refused++;
+		return NULL;
+	}
+	list->items[list->count] = c;
+	return &list->items[list->count++];
+}
+
+bool condition_add_time(struct condition *c, int64_t start_ns, int64_t end_ns, bool has_end)
+{
+	if (c->count == CONDITION_TIMES_MAX) {
+		c->refused++;
+		return false;
+	}
+	if (c->count == c->cap) {
+		size_t cap = c->cap ? c->cap * 2 : 16;
+		struct occurrence *grown = realloc(c->items, cap * sizeof(*grown));
+
+		if (!grown) {
+			c->refused++;
+			return false;
+		}
+		c->items = grown;
+		c->cap = cap;
+	}
+	c->items[c->count++] = (struct occurrence){ start_ns, end_ns, end_ns, has_end };
+	return true;
+}
+
+bool condition_add_events(
+	struct condition_list *list, const struct event_list *events, struct err *e)
+{
+	for (size_t i = 0; i < events->count; i++) {
+		const struct event *event = &events->items[i];
+		struct condition *c = condition_get(list, event->kind, event->name, "event");
+
+		if (c && condition_add_time(c, event->start_ns, event->end_ns, event->has_end))
+			c->confirmed++;
+	}
+	if (list->refused && !list->count)
+		return err_set(e, ERR_ENV, "out of memory");
+	return true;
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct occurrence *x = a, *y = b;
+
+	return (x->start_ns > y->start_ns) - (x->start_ns < y->start_ns);
+}
+
+static int by_gap(const void *a, const void *b)
+{
+	int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void find_period(struct condition *c)
+{
+	size_t n = c->count > 1 ? c->count - 1 : 0;
+	int64_t *gaps = n ? malloc(n * sizeof(*gaps)) : NULL;
+	size_t regular = 0;
+
+	if (!gaps)
+		return;
+	for (size_t i = 0; i < n; i++)
+		gaps[i] = c->items[i + 1].start_ns - c->items[i].start_ns;
+	qsort(gaps, n, sizeof(*gaps), by_gap);
+	c->period_ns = gaps[n / 2];
+	for (size_t i = 0; i < n; i++)
+		regular += llabs(gaps[i] - c->period_ns) <= c->period_ns / 10;
+	c->is_regular = n >= 2 && regular * 10 >= n * 8;
+	free(gaps);
+}
+
+/* How long after a lone event an effect is still looked for. */
+static int64_t lone_margin(const struct condition *c, int64_t span_ns)
+{
+	bool is_start = strcmp(c->kind, "deploy") == 0 || strcmp(c->kind, "restart") == 0;
+
+	return lesser((is_start ? 15 : 2) * MINUTE_S * NS_PER_S, span_ns / 10);
+}
+
+static int64_t margin(const struct condition *c, const struct occurrence *o, int64_t span_ns)
+{
+	if (!c->period_ns)
+		return lone_margin(c, span_ns);
+	return lesser((o->has_end ? 1 : 10) * MINUTE_S * NS_PER_S, c->period_ns / 10);
+}
+
+static void set_windows(struct condition *c, int64_t span_ns)
+{
+	for (size_t i = 0; i < c->count; i++) {
+		struct occurrence *o = &c->items[i];
+
+		o->until_ns = o->end_ns + margin(c, o, span_ns);
+		/* A request belongs to one occurrence only. */
+		if (i + 1 < c->count && o->until_ns > c->items[i + 1].start_ns)
+			o->until_ns = c->items[i + 1].start_ns;
+	}
+}
+
+static struct condition *twin(struct condition_list *list, const struct condition *of)
+{
+	for (size_t i = 0; i < list->count; i++)
+		if (&list->items[i] != of && strcmp(list->items[i].id, of->id) == 0)
+			return &list->items[i];
+	return NULL;
+}
+
+/* A schedule whose job also logs its runs: the log says when, the schedule how often. */
+static void merge_schedules(struct condition_list *list, int64_t first_ns, int64_t last_ns)
+{
+	for (size_t i = 0; i < list->count; i++) {
+		struct condition *c = &list->items[i];
+		struct condition *log = strcmp(c->dialect, "cron") == 0 ? twin(list, c) : NULL;
+
+		if (!log) {
+			if (!c->scheduled)
+				c->scheduled = c->count;
+			continue;
+		}
+		log->scheduled = 0;
+		for (size_t k = 0; k < c->count; k++)
+			log->scheduled +=
+				c->items[k].start_ns >= first_ns && c->items[k].start_ns <= last_ns;
+		free(c->items);
+		memmove(c, c + 1, (list->count - i - 1) * sizeof(*c));
+		list->count--;
+		i--;
+	}
+}
+
+void condition_list_finish(struct condition_list *list, int64_t first_ns, int64_t last_ns)
+{
+	merge_schedules(list, first_ns, last_ns);
+	for (size_t i = 0; i < list->count; i++) {
+		struct condition *c = &list->items[i];
+
+		if (c->count)
+			qsort(c->items, c->count, sizeof(*c->items), by_start);
+		find_period(c);
+		set_windows(c, last_ns - first_ns);
+	}
+}

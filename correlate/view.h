@@ -1,0 +1,55 @@
+/*
+ * view.h - one route laid out for window questions: running sums over ticks.
+ *
+ * Four sums by tick of arrival: requests, weight, slow requests, seconds lost. The
+ * weight of a request is 0 up to the baseline's p99 and ln(latency / p99) above,
+ * so that eight sessions stalled for a second show beside two thousand requests
+ * with their usual tail. A window [from, to) is then a difference: a shifted
+ * schedule costs one look-up per occurrence. view_hide() takes time out, to test
+ * what is left when another condition's windows are gone.
+ */
+#ifndef REPROD_CORRELATE_VIEW_H
+#define REPROD_CORRELATE_VIEW_H
+
+#include "correlate/baseline.h"
+
+struct view {
+	const struct series *series;
+	const struct series_route *route;
+	struct baseline base;
+	struct bucket_list buckets;
+	int64_t first_tick;
+	size_t ticks;
+	/* ticks + 1 running sums each */
+	double *n, *weight, *exceed, *slow, *lost_s;
+	/* Quiet time: what a request weighs when nothing is wrong. */
+	double quiet_weight; /* mean */
+	double quiet_square; /* mean of the square */
+};
+
+struct span {
+	int64_t from_tick, to_tick; /* [from, to) */
+};
+
+struct view_sum {
+	double n, weight, exceed, slow, lost_s;
+};
+
+bool view_init(struct view *v, const struct series *s, const struct series_route *r,
+	int64_t bucket_ns) MUST_USE;
+void view_free(struct view *v);
+/* Sums over [from, to), clipped to the capture. */
+struct view_sum view_sum(const struct view *v, struct span span);
+/* Sets the quiet figures from the time outside the spans. */
+void view_learn_quiet(struct view *v, const struct span *loud, size_t count);
+/* A copy of the sums without the requests in the spans (sorted, apart). */
+bool view_hide(struct view *to, const struct view *from, const struct span *hidden,
+	size_t count) MUST_USE;
+
+/* Sorts and joins spans that touch; returns how many remain. */
+size_t span_join(struct span *spans, size_t count, int64_t gap_ticks);
+/* Ticks in both of two joined lists. */
+int64_t span_common(const struct span *a, size_t na, const struct span *b, size_t nb);
+int64_t span_total(const struct span *spans, size_t count);
+
+#endif
