@@ -27,18 +27,22 @@ struct rcap_writer;
 
 /* path "-" is stdout. Fails when it exists and is not forced. */
 struct rcap_writer *rcap_create(const char *path, bool is_forced, struct err *e);
-/* For files opened before privileges were dropped. */
+/* For files opened before privileges were dropped; the descriptor is the writer's
+ * from here on, also when this fails. */
 struct rcap_writer *rcap_create_fd(int fd, const char *name, struct err *e);
 /* Finds or adds; the text is copied. The fingerprint is the identity of a route. */
 uint32_t rcap_add_route(struct rcap_writer *w, enum protocol protocol, uint64_t fingerprint, struct slice text);
 uint32_t rcap_add_template(struct rcap_writer *w, struct slice text);
 bool rcap_put_session(struct rcap_writer *w, const struct session_record *s, struct err *e) MUST_USE;
-/* Also counts it into its route, unless form is FORM_PREPARE. */
+/* Also counts it into its route, unless form is FORM_PREPARE. A request larger than
+ * 4 MiB is stored without its values (REQUEST_VALUE_LOST). After a failed write
+ * the file ends with its last whole block, and the next call tries again. */
 bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
 /* Counts a request that is not stored (sampling): route totals stay exact. */
 bool rcap_count_request(struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
 /* Ends the open block and writes counts and head; call at least once a second of
- * capture time. The head stays the caller's. */
+ * capture time. The head stays the caller's. When there is nothing new, only each
+ * tenth call writes (the head alone). */
 bool rcap_flush(struct rcap_writer *w, const struct json *head, struct err *e) MUST_USE;
 uint64_t rcap_bytes(const struct rcap_writer *w);
 /* A last flush, fsync, and close; frees in every case. */
@@ -70,17 +74,41 @@ struct rcap;
  * is refused. A torn tail is not a failure: rcap_is_torn(). */
 struct rcap *rcap_open(const char *path, struct err *e);
 const struct json *rcap_head(const struct rcap *r);
+/* True when the file was not finished, or is damaged anywhere. */
 bool rcap_is_torn(const struct rcap *r);
 /* Bytes after the last whole block. */
 uint64_t rcap_torn_bytes(const struct rcap *r);
+/* Blocks of records left out since their checksum was wrong. */
+uint64_t rcap_damaged_blocks(const struct rcap *r);
+/* False when the END block is missing: killed, or still being written. */
+bool rcap_is_finished(const struct rcap *r);
+/* Session opens, requests and errors as the writer counted them, prepares not
+ * included, and requests stored (prepares included). */
+struct rcap_totals {
+	uint64_t sessions, requests, errors, stored;
+};
+struct rcap_totals rcap_totals(const struct rcap *r);
 size_t rcap_route_count(const struct rcap *r);
 const struct rcap_route *rcap_route(const struct rcap *r, uint32_t id);
+size_t rcap_template_count(const struct rcap *r);
 struct slice rcap_template(const struct rcap *r, uint32_t id);
 /* In file order: requests are written when they end, sessions when they open and
  * again when they close. */
 enum step rcap_next(struct rcap *r, struct rcap_item *ret, struct err *e);
 void rcap_rewind(struct rcap *r);
 void rcap_close(struct rcap *r);
+
+/* One block after the other, decompressed, for checks of the file itself. *at
+ * starts at 0. The payload is borrowed until the next call of any pull, and
+ * rcap_next() must be rewound after it. */
+struct rcap_block {
+	uint64_t offset; /* of the block's header in the file */
+	uint8_t kind;
+	const char *kind_name;
+	bool is_damaged; /* checksum, codec or size: no payload */
+	struct slice payload;
+};
+enum step rcap_next_block(struct rcap *r, uint64_t *at, struct rcap_block *ret, struct err *e);
 
 /* Finds a route by a fragment of its text (case and white space folded), the one
  * with the most requests first; NULL when none fits. */
