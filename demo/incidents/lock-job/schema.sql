@@ -26,4 +26,6 @@ CREATE TABLE metrics (
 	taken_at timestamptz NOT NULL DEFAULT now(),
 	connections integer NOT NULL
 );
+-- So that the counters of the load are not reported after ANALYZE, as if it were stale at once.
+SELECT pg_stat_force_next_flush();
 VACUUM ANALYZE;
