@@ -16,7 +16,7 @@
 
 /* What a lab server needs to be quick and quiet; the incident's own come after. */
 static const char *const lab_settings[] = {
-	"fsync=off", "shared_buffers=256MB", "max_wal_size=4GB", "checkpoint_timeout=30min", "max_connections=300",
+	"fsync=off", "autovacuum_naptime=10min", "shared_buffers=256MB", "max_wal_size=4GB", "checkpoint_timeout=30min", "max_connections=300",
 	"wal_level=replica", "max_wal_senders=4", "log_min_messages=warning", "lc_messages=C", "log_timezone=UTC",
 };
 
