@@ -71,7 +71,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/f
 SCRIPTS    := $(sort $(wildcard tests/golden/*.t)) $(sort $(wildcard tests/e2e/*.t))
 COMPILED   := $(UNIT) $(FAULT) $(FUZZ)
 
-.PHONY: all lib tests deps demo demo-repeat test check check-asan lint install clean help fuzz FORCE
+.PHONY: all lib tests deps demo demo-repeat test check check-asan lint format install clean help fuzz fuzz-run FORCE
 all: $(BINARY)
 lib: $(LIB)
 tests: $(BINARY) $(COMPILED)
@@ -167,6 +167,10 @@ bench-%: all
 lint: lib
 	$(Q)CC="$(CC)" CPPFLAGS="$(PKG_CFLAGS)" tools/lint "$(OUT)"
 
+# Lays out the files that are not as .clang-format says.
+format:
+	$(Q)tools/list-files c h | xargs clang-format -i
+
 install: all
 	install -d "$(DESTDIR)$(PREFIX)/bin" "$(DESTDIR)$(PREFIX)/share/reprod/demo" \
 		"$(DESTDIR)$(PREFIX)/share/reprod/recipes/schema"
@@ -184,4 +188,4 @@ help:
 	@sed -n '1p' Makefile
 	@echo 'variables: BUILD CONFIG=release|asan|tsan|coverage|fuzz CC CFLAGS LDFLAGS PREFIX DESTDIR'
 	@echo '           V=1 (show commands) WERROR=1 NO_DEPS=1 (install nothing) MODULES TESTS SECONDS'
-	@echo 'targets:   all lib tests check check-asan fuzz bench-NAME deps demo demo-repeat'
+	@echo 'targets:   all lib tests check check-asan fuzz format bench-NAME deps demo demo-repeat'

@@ -3,7 +3,11 @@
 package Reprod::Formatter;
 use strict;
 use warnings;
-use parent 'TAP::Formatter::Console';
+use TAP::Formatter::Console;
+use TAP::Formatter::File;
+
+# As prove itself chooses: no moving ruler in a log.
+our @ISA = (-t STDOUT ? 'TAP::Formatter::Console' : 'TAP::Formatter::File');
 
 sub skips_of {
 	my ($name, $parser) = @_;
