@@ -1,0 +1,145 @@
+#include "recipes/layout.h"
+
+#define WINDOW_MIN_S 2.0
+#define AROUND_S 0.9 /* quiet traffic of each window, if it can be had */
+#define LEAD_SHARE 0.55 /* of that, how much stands before the occurrence */
+#define RUN_IN_S 0.15 /* arrivals after the start that may still meet the stall */
+#define DRAIN_S 0.3
+#define SLICE_MAX_S 1.3
+#define QUIET_SLICE_MAX_S 0.6
+
+static int64_t ns(double s)
+{
+	return (int64_t)(s * 1e9);
+}
+
+static double seconds(int64_t from_ns, int64_t to_ns)
+{
+	return (double)(to_ns - from_ns) / 1e9;
+}
+
+static void add(struct layout *l, struct recipe_window w)
+{
+	l->windows[l->count++] = w;
+	l->duration_s += seconds(w.from_ns, w.to_ns);
+}
+
+static void add_whole(struct layout *l, struct span o, struct span window, int64_t k)
+{
+	add(l, (struct recipe_window){ .from_ns = window.from_ns,
+		       .to_ns = window.to_ns,
+		       .inside_from_s = seconds(window.from_ns, o.from_ns),
+		       .inside_to_s = seconds(window.from_ns, o.to_ns),
+		       .occurrence = k,
+		       .is_quiet = true });
+}
+
+/* Room for the part behind the hole: until the next occurrence or the end. */
+static bool add_halves(struct layout *l, struct span o, struct span window, int64_t limit_ns, int64_t k)
+{
+	double inside_s = seconds(o.from_ns, o.to_ns);
+	double run_in_s = inside_s * 0.3 < RUN_IN_S ? inside_s * 0.3 : RUN_IN_S;
+	int64_t cut_ns = o.from_ns + ns(run_in_s);
+	int64_t on_ns = o.to_ns + ns(inside_s * 0.3 > DRAIN_S ? inside_s * 0.3 : DRAIN_S);
+	int64_t rest_ns = window.to_ns - cut_ns;
+
+	if (on_ns + rest_ns > limit_ns)
+		return false;
+	add(l, (struct recipe_window){ .from_ns = window.from_ns,
+		       .to_ns = cut_ns,
+		       .inside_from_s = seconds(window.from_ns, o.from_ns),
+		       .inside_to_s = seconds(window.from_ns, cut_ns),
+		       .occurrence = k,
+		       .is_quiet = true });
+	add(l, (struct recipe_window){ .from_ns = on_ns,
+		       .to_ns = on_ns + rest_ns,
+		       .inside_from_s = 0,
+		       .inside_to_s = inside_s - run_in_s,
+		       .occurrence = k,
+		       .is_quiet = true });
+	return true;
+}
+
+static void add_occurrence(struct layout *l, const struct span *all, size_t count, size_t i, struct span capture,
+	bool has_hole)
+{
+	struct span o = all[i], window;
+	double inside_s = seconds(o.from_ns, o.to_ns);
+	double length_s = inside_s + AROUND_S > WINDOW_MIN_S ? inside_s + AROUND_S : WINDOW_MIN_S;
+	int64_t earliest = i > 0 ? all[i - 1].to_ns : capture.from_ns;
+	int64_t latest = i + 1 < count ? all[i + 1].from_ns : capture.to_ns;
+	int64_t k = (int64_t)(l->count ? l->windows[l->count - 1].occurrence + 1 : 0);
+
+	window.from_ns = o.from_ns - ns((length_s - inside_s) * LEAD_SHARE);
+	window.to_ns = window.from_ns + ns(length_s);
+	if (window.from_ns < earliest)
+		window.from_ns = earliest;
+	if (has_hole && add_halves(l, o, window, latest, k))
+		return;
+	if (window.to_ns > latest)
+		window.to_ns = latest;
+	add_whole(l, o, window, k);
+}
+
+void layout_occurrences(struct layout *l, const struct span *occurrences, size_t count, struct span capture,
+	bool has_hole)
+{
+	size_t wanted = count < LAYOUT_OCCURRENCES ? count : LAYOUT_OCCURRENCES;
+
+	*l = (struct layout){ 0 };
+	for (size_t i = 0; i < wanted; i++) {
+		size_t at = wanted > 1 ? (i * (count - 1) + (wanted - 1) / 2) / (wanted - 1) : 0;
+
+		add_occurrence(l, occurrences, count, at, capture, has_hole);
+	}
+}
+
+static void add_slices(struct layout *l, struct span range, double max_s, bool is_quiet)
+{
+	struct span slots[LAYOUT_OCCURRENCES];
+
+	if (range.to_ns <= range.from_ns)
+		return;
+	span_slice(range, slots, LAYOUT_OCCURRENCES);
+	for (size_t i = 0; i < LAYOUT_OCCURRENCES; i++) {
+		double room_s = seconds(slots[i].from_ns, slots[i].to_ns);
+		double length_s = room_s < max_s ? room_s : max_s;
+		int64_t from_ns = slots[i].from_ns + ns((room_s - length_s) / 2);
+
+		add(l, (struct recipe_window){ .from_ns = from_ns,
+			       .to_ns = from_ns + ns(length_s),
+			       .inside_to_s = is_quiet ? 0 : length_s,
+			       .occurrence = is_quiet ? -1 : (int64_t)i,
+			       .is_quiet = is_quiet });
+	}
+}
+
+void layout_state(struct layout *l, struct span before, struct span after)
+{
+	*l = (struct layout){ 0 };
+	add_slices(l, before, QUIET_SLICE_MAX_S, true);
+	add_slices(l, after, SLICE_MAX_S, false);
+}
+
+bool layout_place(const struct layout *l, int64_t instant_ns, double *ret_s)
+{
+	double base_s = 0;
+
+	for (size_t i = 0; i < l->count; i++) {
+		const struct recipe_window *w = &l->windows[i];
+		bool is_cut = i + 1 < l->count && w->occurrence >= 0 &&
+			      l->windows[i + 1].occurrence == w->occurrence;
+		double length_s = seconds(w->from_ns, w->to_ns);
+
+		if (instant_ns >= w->from_ns && instant_ns < w->to_ns) {
+			*ret_s = base_s + seconds(w->from_ns, instant_ns);
+			return true;
+		}
+		base_s += length_s;
+		if (is_cut && instant_ns >= w->to_ns && instant_ns < l->windows[i + 1].from_ns) {
+			*ret_s = base_s;
+			return true;
+		}
+	}
+	return false;
+}
