@@ -13,8 +13,9 @@
 #include "core/model/rcap_dict.h"
 
 enum {
-	/* Level 1: 400 MB/s; level 3 makes files 4 % smaller at twice the time. */
-	ZSTD_LEVEL = 1,
+	/* Times and values hardly compress. Of pgbench requests: level 1 takes 430 ns CPU
+	 * each for 20.4 bytes, -3 245 ns for 22.9, -6 220 ns for 25.7. */
+	ZSTD_LEVEL = -3,
 	DICTIONARY_PENDING_MAX = RCAP_RAW_MAX / 2,
 	COUNTS_SPILL = RCAP_RAW_MAX / 2,
 	HEAD_EVERY_IDLE_FLUSHES = 10,
