@@ -33,6 +33,7 @@ struct replay_options {
 	uint64_t judged_fingerprint; /* samples are kept for this route; 0: for none */
 	int64_t request_timeout_ns; /* unanswered after this: censored; 0: 60 s */
 	size_t max_sessions; /* 0: all */
+	bool may_be_superuser; /* else a superuser's DSN is refused */
 	/* Called at least every 10 ms of the loop, with time since the run's start; may
 	 * start and reap processes. Returns false to end the run early. */
 	bool (*tick)(void *data, int64_t elapsed_ns);
@@ -45,6 +46,8 @@ struct replay_sample {
 	bool is_failed; /* ended with an error */
 };
 
+/* planned = sent + skipped + failed, always: sent has left us, whatever came of it;
+ * failed could not leave because there was no connection (any more). */
 #define REPLAY_SKIPS_MAX 16
 
 struct replay_skip {
@@ -56,8 +59,13 @@ struct replay_route {
 	uint32_t id;
 	uint64_t fingerprint;
 	char *text;
+	/* failed: sent, and answered with an error or not at all. The captured ones are
+	 * of the requests that were sent. */
 	uint64_t sent, failed, rows, captured_requests, captured_rows, captured_errors;
 	struct hist service_us, due_us;
+	uint64_t censored; /* unanswered: in the histograms at their age */
+	uint64_t rows_differ, errors_differ; /* from the capture */
+	uint64_t rows_compared;
 };
 
 struct replay_result {
@@ -80,6 +88,15 @@ struct replay_result {
 	bool is_interrupted;
 	struct mark mark;
 	struct json *divergence; /* list */
+	uint64_t prepares; /* Parse messages of their own, not in planned */
+	uint64_t connects, connects_failed; /* to the target */
+	uint64_t left_out; /* requests of transactions begun outside the windows */
+	uint64_t keys_substituted;
+	uint32_t passes; /* over the windows, finished */
+	bool was_capped; /* the plan did not fit in memory and was read on during the run */
+	bool is_serial;
+	uint64_t censored;
+	int64_t planned_ns; /* length of one pass */
 };
 
 /* True also when fidelity is below the bar; *e tells refusals and failures. */
@@ -87,5 +104,8 @@ bool replay_run(const struct run *r, const struct replay_options *o, struct repl
 /* The document of `replay --json`. */
 struct json *replay_json(const struct replay_result *result);
 void replay_result_free(struct replay_result *result);
+
+struct cli_command;
+extern const struct cli_command replay_command;
 
 #endif
