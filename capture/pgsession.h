@@ -1,0 +1,125 @@
+/*
+ * pgsession.h - one Postgres session while it is being read; for match.c,
+ * pgrequest.c, pgclient.c and pganswer.c alone.
+ *
+ * A request is owned by the match's pool and counted: by the session while it is
+ * being built or waits for its Sync, and by each queue entry. When the last
+ * reference goes it returns to the pool; one that was never executed and did not
+ * fail was no request.
+ */
+#ifndef REPROD_PGSESSION_H
+#define REPROD_PGSESSION_H
+
+#include "capture/match.h"
+#include "capture/pgedges.h"
+#include "capture/pgnames.h"
+#include "capture/proto_pg.h"
+
+#define PG_QUEUE_MAX 16384 /* answers a session may owe */
+#define PG_COPY_KEPT_MAX (1 << 20) /* COPY data of one request */
+#define PG_REQUEST_EDGES_MAX 64
+
+struct pg_request {
+	struct pg_request *next; /* in the pool */
+	uint32_t refs;
+	struct raw_request raw;
+	struct pg_statement *statement; /* of the extended protocol */
+	struct buf body; /* the query's text, or the Bind message */
+	struct buf copy;
+	struct raw_value *values;
+	size_t value_cap;
+	struct edge edges[PG_REQUEST_EDGES_MAX];
+	size_t held_n;
+	uint32_t binary_columns; /* bit i: column i comes binary */
+	uint32_t rows_seen; /* of the result that is being read */
+	bool is_simple; /* body is the text */
+	bool is_bound, is_executed;
+	bool is_generating;
+	bool is_copy_cut;
+	bool is_complete, is_emitted;
+};
+
+enum pg_expected { EXPECT_PARSE, EXPECT_BIND, EXPECT_DESCRIBE, EXPECT_EXECUTE, EXPECT_CLOSE, EXPECT_SYNC,
+	EXPECT_QUERY, EXPECT_FUNCTION };
+
+struct pg_entry {
+	enum pg_expected kind;
+	struct pg_request *request; /* or NULL */
+	struct pg_statement *statement; /* PARSE, DESCRIBE */
+	struct pg_statement *replaced; /* PARSE */
+};
+
+struct pg_queue {
+	struct pg_entry *entries; /* a ring */
+	uint32_t size, head, count;
+};
+
+struct pg_session {
+	struct match *match;
+	struct flow_info flow;
+	struct pg_proto proto;
+	uint64_t id; /* 0: not (yet) a session */
+	uint32_t flags;
+	int64_t open_ns;
+	struct buf startup; /* user, database and application, NUL-terminated each */
+	struct slice user, database, application;
+	struct pg_names names;
+	struct pg_queue queue;
+	struct pg_request *building; /* Parse or Bind came, Execute did not */
+	const struct pg_portal *building_portal; /* to compare with, never to look into */
+	struct pg_request *waiting; /* answered; will a Sync follow? */
+	struct pg_request *copying; /* COPY in */
+	struct pg_edges *edges;
+	uint32_t result_types[PG_EDGE_COLUMNS];
+	uint64_t next_seq;
+	int64_t previous_end_ns;
+	char state, emitted_state;
+	bool is_ready; /* a ReadyForQuery was seen */
+	bool is_skipping; /* an error: nothing is answered until Sync */
+	bool is_blurry; /* the answers no longer fit the queue: until ReadyForQuery */
+	bool has_stray; /* an answer without a request is going on */
+	bool is_copy_ending; /* COPY data was all sent: syncs count again */
+};
+
+struct match {
+	struct match_options options;
+	struct request_sink sink;
+	struct ledger *ledger;
+	struct match_server server;
+	struct pg_texts texts;
+	struct pg_request *pool;
+	size_t pool_count;
+	uint64_t next_session;
+	uint32_t in_flight;
+	size_t held_n;
+	int64_t now_ns;
+	bool has_failed;
+	struct err err;
+};
+
+/* pgrequest.c */
+struct pg_request *pg_request_open(struct pg_session *s, enum form form, int64_t start_ns);
+void pg_request_release(struct pg_session *s, struct pg_request *r);
+/* Its end is known. */
+void pg_request_complete(struct pg_session *s, struct pg_request *r, int64_t end_ns);
+void pg_request_emit(struct pg_session *s, struct pg_request *r);
+void pg_request_set_text(struct pg_session *s, struct pg_request *r, struct slice text);
+void pg_request_find_literals(struct pg_session *s, struct pg_request *r, struct slice text);
+void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice body, bool is_whole);
+bool pg_request_set_sqlstate(struct pg_request *r, const char *code);
+void pg_request_free_pool(struct match *m);
+
+bool pg_queue_push(struct pg_session *s, enum pg_expected kind, struct pg_request *r);
+struct pg_entry *pg_queue_head(struct pg_session *s);
+struct pg_entry *pg_queue_last(struct pg_session *s);
+void pg_queue_pop(struct pg_session *s);
+/* Ends everything that is owed. */
+void pg_queue_give_up(struct pg_session *s, uint32_t flags, int64_t end_ns);
+
+/* pgclient.c, pganswer.c */
+void pg_client_message(struct pg_session *s, const struct pg_message *m);
+void pg_answer_message(struct pg_session *s, const struct pg_message *m);
+/* Emits the answered request that waited to see whether a Sync follows. */
+void pg_session_settle(struct pg_session *s, bool is_sync);
+
+#endif
