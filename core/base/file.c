@@ -102,7 +102,7 @@ static bool is_plain_target(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) != 0 || S_ISREG(st.st_mode);
+	return stat(path, &st) != 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
 static bool write_in_place(const char *path, struct slice bytes, struct err *e)
