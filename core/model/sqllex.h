@@ -4,7 +4,8 @@
  *
  * Pulls tokens from borrowed text without copying. Comments (nested ones too) and
  * white space are skipped. FAIL means that the text does not lex: an unterminated
- * quote, comment or dollar quote, or a NUL; such text must be dropped by callers.
+ * quote, comment or dollar quote, a NUL or other control byte, or a number with
+ * letters behind it; such text must be dropped by callers.
  * Touching adjacent string constants separated by a newline are separate tokens.
  */
 #ifndef REPROD_SQLLEX_H
@@ -35,6 +36,7 @@ struct sqllex {
 	bool has_gap;
 	/* standard_conforming_strings off: backslashes escape in '...' */
 	bool is_backslash_escape;
+	bool is_after_escape; /* private: the last token was E'...' */
 };
 
 void sqllex_init(struct sqllex *lex, struct slice text);

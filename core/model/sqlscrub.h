@@ -4,10 +4,11 @@
  * Route and template are rebuilt from our own lexer's tokens, never from the raw
  * text: comments dropped, every literal replaced in every statement kind, IN lists
  * and VALUES rows collapsed in the route. Results are cached by text; all slices
- * are borrowed until the next call. A text that does not lex gives is_unlexable and
- * no text at all; a statement that carries a secret (passwords, connection
- * strings, user mapping options) gives is_secret and no values. Nothing here reads
- * or writes anything but memory.
+ * are borrowed until the next call. A text that does not lex gives REQUEST_UNLEXABLE
+ * and the route "(unreadable statement)"; a statement that carries a secret (passwords, connection
+ * strings, user mapping options) gives REQUEST_SECRET, an empty template and no
+ * values. Kept literals are slices of the text given. One thread at a time. Nothing
+ * here reads or writes anything but memory.
  */
 #ifndef REPROD_SQLSCRUB_H
 #define REPROD_SQLSCRUB_H
@@ -19,13 +20,16 @@
 
 struct sqlscrub;
 
+/* Longer texts are treated like those that do not lex. */
+#define SQLSCRUB_TEXT_MAX ((size_t)4 << 20)
+
 struct sqlscrub_statement {
 	struct slice template_text; /* with TEMPLATE_SLOT for each literal */
 	struct slice route; /* literals and $n are "?", lists collapsed to "(...)", one blank between words */
 	uint64_t fingerprint; /* hash of the route, unquoted words folded to lower case */
 	const struct value *values; /* literals in slot order, scrubbed */
 	size_t value_count;
-	uint32_t flags; /* REQUEST_USES_NOW, _WRITES, _EXTERNAL, _SECRET, _UNLEXABLE */
+	uint32_t flags; /* REQUEST_USES_NOW, _WRITES, _EXTERNAL, _SECRET, _UNLEXABLE, _VALUE_LOST */
 	uint32_t param_count; /* highest $n */
 	bool has_strong_result; /* RETURNING, nextval, lastval, currval: edges from it are strong */
 	/* The transaction verb: 0, or one of 'B' begin, 'C' commit/end, 'R' rollback */
@@ -38,6 +42,15 @@ struct sqlscrub_statement {
 struct sqlscrub *sqlscrub_new(const struct policy *policy, const struct token_key *key, size_t cache_bytes);
 void sqlscrub_free(struct sqlscrub *s);
 void sqlscrub_text(struct sqlscrub *s, struct slice text, struct sqlscrub_statement *ret);
+/*
+ * The bind of $(place + 1) of the last text given to sqlscrub_text(): as
+ * sqlscrub_bind(), with place and role filled in, by the rules of its column and
+ * place; all binds of a statement with a secret are dropped. Prefer it. After a
+ * statement whose text is unknown call sqlscrub_text() with an empty text first.
+ * Bytes of all binds live until the next sqlscrub_text().
+ */
+void sqlscrub_param(struct sqlscrub *s, uint16_t place, struct slice raw, uint8_t format,
+	uint32_t type_oid, bool is_null, struct value *ret);
 /* A bind value, text or binary (docs/scrubbing.md lists the binary types known;
  * others are dropped with VALUE_IS_UNKNOWN). role and place are the caller's. */
 void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid, bool is_null,

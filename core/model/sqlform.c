@@ -1,0 +1,165 @@
+#include "core/model/sqlvalue.h"
+#include "core/model/sqlword.h"
+
+static bool is_letter(char c)
+{
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static size_t count_digits(struct slice s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++)
+		n += is_digit(s.p[i]);
+	return n;
+}
+
+/* Names of the catalog and keys of documents: words joined by _ . - and few digits,
+ * so that identifiers made of data (a mail address, a uuid, an account) do not pass. */
+static bool is_name(struct slice s)
+{
+	if (s.n == 0 || s.n > 63 || count_digits(s) > 4)
+		return false;
+	if (count_digits(s) == s.n)
+		return true; /* an index into a JSON array */
+	for (size_t i = 0; i < s.n; i++)
+		if (!is_letter(s.p[i]) && !is_digit(s.p[i]) && !strchr("_.-\"", s.p[i]))
+			return false;
+	return true;
+}
+
+static bool is_path(struct slice s)
+{
+	if (s.n < 2 || s.p[0] != '{' || s.p[s.n - 1] != '}')
+		return is_name(s);
+	for (size_t from = 1, i = 1; i < s.n; i++) {
+		if (s.p[i] != ',' && i != s.n - 1)
+			continue;
+		if (!is_name((struct slice){ s.p + from, i - from }))
+			return false;
+		from = i + 1;
+	}
+	return true;
+}
+
+/* Every run of letters is in the set; the rest is digits and marks of the list. */
+static bool is_of_words(struct slice s, uint32_t set, const char *marks, size_t digits_max)
+{
+	if (s.n == 0 || s.n > 64 || count_digits(s) > digits_max)
+		return false;
+	for (size_t i = 0; i < s.n;) {
+		size_t n = 0;
+
+		while (i + n < s.n && is_letter(s.p[i + n]))
+			n++;
+		if (n && !(word_sets((struct slice){ s.p + i, n }) & set))
+			return false;
+		if (n == 0 && !is_digit(s.p[i]) && !strchr(marks, s.p[i]))
+			return false;
+		i += n ? n : 1;
+	}
+	return true;
+}
+
+/* ISO 8601 durations: P1Y2M3DT4H5M6S */
+static bool is_iso_duration(struct slice s)
+{
+	if (s.n < 2 || s.n > 32 || s.p[0] != 'P')
+		return false;
+	for (size_t i = 1; i < s.n; i++)
+		if (!is_digit(s.p[i]) && !strchr("YMWDTHS.-", s.p[i]))
+			return false;
+	return true;
+}
+
+static bool is_setting(struct slice s)
+{
+	static const char *const units[] = { "", "B", "kB", "MB", "GB", "TB", "us", "ms", "s",
+		"min", "h", "d" };
+	size_t n = 0;
+
+	if (s.n == 1 && !is_letter(s.p[0]))
+		return true; /* COPY's delimiter */
+	if (s.n == 0 || word_sets(s) & (WORDS_SETTING | WORDS_BOOLEAN))
+		return true;
+	while (n < s.n && (is_digit(s.p[n]) || (n == 0 && s.p[n] == '-') || s.p[n] == '.'))
+		n++;
+	if (n > 0 && n <= 8)
+		for (size_t i = 0; i < LENGTH(units); i++)
+			if (slice_is((struct slice){ s.p + n, s.n - n }, units[i]))
+				return true;
+	return n == 0 && is_of_words(s, WORDS_SETTING, " ,_-$\"\\", 4);
+}
+
+static bool is_zone(struct slice s)
+{
+	static const char *const areas[] = { "Africa/", "America/", "Antarctica/", "Arctic/",
+		"Asia/", "Atlantic/", "Australia/", "Europe/", "Indian/", "Pacific/", "Etc/", "US/",
+		"Canada/", "Brazil/" };
+
+	if (word_sets(s) & WORDS_ZONE)
+		return true;
+	if (s.n && s.n <= 9 && (s.p[0] == '+' || s.p[0] == '-' || is_digit(s.p[0])))
+		return is_of_words(s, 0, "+-:", 6);
+	for (size_t i = 0; i < LENGTH(areas); i++) {
+		size_t n = strlen(areas[i]);
+
+		if (s.n > n && s.n < 40 && memcmp(s.p, areas[i], n) == 0) {
+			for (; n < s.n; n++)
+				if (!is_letter(s.p[n]) && !is_digit(s.p[n]) &&
+					!strchr("_/+-", s.p[n]))
+					return false;
+			return count_digits(s) <= 2;
+		}
+	}
+	return false;
+}
+
+/* Template patterns of to_char and names of encodings. */
+static bool is_format(struct slice s)
+{
+	if (word_sets(s) & WORDS_SETTING || slice_is(s, "bf") || slice_is(s, "md5") ||
+		slice_is(s, "xdes"))
+		return true;
+	if (s.n == 0 || s.n > 48)
+		return false;
+	for (size_t i = 0; i < s.n; i++)
+		if (!strchr("YMDHISWQJCTZOFPAXNUGLV0249 .,:/-_\"", s.p[i]) &&
+			!strchr("ymdhisfm", s.p[i]))
+			return false;
+	return count_digits(s) <= 16;
+}
+
+bool sqlform_keeps(uint8_t rule, struct slice plain)
+{
+	switch (rule) {
+	case RULE_COUNT:
+		return count_digits(plain) == plain.n && plain.n <= 18;
+	case RULE_UNIT:
+		return word_sets(plain) & WORDS_UNIT;
+	case RULE_INTERVAL:
+		return is_iso_duration(plain) || is_of_words(plain, WORDS_UNIT, " .:+-@", 16);
+	case RULE_NAME:
+		return is_name(plain);
+	case RULE_PATH:
+		return is_path(plain);
+	case RULE_SETTING:
+		return is_setting(plain);
+	case RULE_BOOLEAN:
+		return word_sets(plain) & WORDS_BOOLEAN;
+	case RULE_DATE:
+		return word_sets(plain) & WORDS_SPECIAL_DATE;
+	case RULE_FORMAT:
+		return is_format(plain);
+	case RULE_ZONE:
+		return is_zone(plain);
+	default:
+		return false;
+	}
+}

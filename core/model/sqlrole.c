@@ -1,0 +1,528 @@
+#include <stdlib.h>
+
+#include "core/model/sqlshape.h"
+#include "core/model/sqlword.h"
+
+enum { DEPTH_MAX = 48, TABLES_MAX = 32, NAME_MAX_BYTES = 64 };
+
+enum clause {
+	CLAUSE_NONE,
+	CLAUSE_LIST,
+	CLAUSE_FROM,
+	CLAUSE_PREDICATE,
+	CLAUSE_PAYLOAD,
+	CLAUSE_COUNT,
+};
+
+/* One depth of parentheses. */
+struct level {
+	uint8_t clause;
+	bool is_call;
+	bool is_list; /* IN (...), ANY (...) */
+	bool is_row; /* of VALUES */
+	size_t function; /* item in front of the parenthesis, + 1 */
+	size_t argument; /* from 0 */
+	size_t column; /* item of the column a list is compared with, + 1 */
+};
+
+struct table_name {
+	struct slice table, alias;
+};
+
+struct roles {
+	const struct policy *policy;
+	const struct sqlitem *items;
+	size_t n;
+	struct level levels[DEPTH_MAX];
+	size_t depth; /* may pass DEPTH_MAX: deeper ones share the last */
+	size_t start; /* of the statement */
+	size_t insert_columns; /* the ( of INSERT INTO t (...), + 1 */
+	bool is_insert, is_set, is_copy, is_body;
+	struct table_name tables[TABLES_MAX];
+	size_t table_count;
+};
+
+static struct level *level_of(struct roles *r)
+{
+	return &r->levels[r->depth < DEPTH_MAX ? r->depth : DEPTH_MAX - 1];
+}
+
+static const struct sqlitem *item_at(const struct roles *r, size_t i)
+{
+	static const struct sqlitem none = { .kind = ITEM_PUNCTUATION, .text = { ";", 1 } };
+
+	return i < r->n ? &r->items[i] : &none;
+}
+
+/* An item before i, and none before the statement. */
+static const struct sqlitem *before(const struct roles *r, size_t i, size_t back)
+{
+	return item_at(r, i >= r->start + back ? i - back : SIZE_MAX);
+}
+
+static uint32_t sets_of(const struct sqlitem *i)
+{
+	return i->kind == ITEM_WORD ? word_sets(i->text) : 0;
+}
+
+static bool is_name(const struct sqlitem *i)
+{
+	return i->kind == ITEM_NAME ||
+	       (i->kind == ITEM_WORD && !(word_sets(i->text) & WORDS_RESERVED));
+}
+
+/* The name as the catalog has it, in the caller's bytes. */
+static struct slice fold(const struct sqlitem *i, char to[NAME_MAX_BYTES])
+{
+	struct slice s = i->text;
+	size_t n = 0;
+
+	if (i->kind == ITEM_NAME && s.n >= 2 && s.p[0] == '"')
+		return (struct slice){ s.p + 1, s.n - 2 };
+	for (; n < s.n && n < NAME_MAX_BYTES; n++)
+		to[n] = s.p[n] >= 'A' && s.p[n] <= 'Z' ? (char)(s.p[n] | 0x20) : s.p[n];
+	return (struct slice){ to, n };
+}
+
+static uint8_t rule_for(const struct roles *r, struct slice table, struct slice column)
+{
+	char key[2 * NAME_MAX_BYTES + 1];
+	size_t n = 0;
+
+	if (table.n + column.n + 1 > sizeof(key))
+		return 0;
+	if (table.n) {
+		memcpy(key, table.p, table.n);
+		n = table.n;
+		key[n++] = '.';
+	}
+	if (column.n)
+		memcpy(key + n, column.p, column.n);
+	return (uint8_t)(uintptr_t)table_get(
+		&r->policy->columns, (struct slice){ key, n + column.n });
+}
+
+static bool same_name(struct slice a, const struct sqlitem *item)
+{
+	char folded[NAME_MAX_BYTES];
+
+	return slice_same(a, fold(item, folded));
+}
+
+/* The policy's action + 1 for the column named by the item at i, else 0. */
+static uint8_t action_of(const struct roles *r, size_t i)
+{
+	char name[NAME_MAX_BYTES], table_name[NAME_MAX_BYTES];
+	struct slice column = fold(item_at(r, i), name);
+	bool is_qualified = item_is_sign(before(r, i, 1), '.') && is_name(before(r, i, 2));
+
+	for (size_t t = 0; t < r->table_count; t++) {
+		const struct table_name *known = &r->tables[t];
+		char alias[NAME_MAX_BYTES];
+		struct sqlitem a = { .kind = ITEM_WORD, .text = known->alias };
+
+		if (is_qualified && !same_name(fold(&a, alias), before(r, i, 2)))
+			continue;
+		struct sqlitem tab = { .kind = ITEM_WORD, .text = known->table };
+		uint8_t action = rule_for(r, fold(&tab, table_name), column);
+		if (action)
+			return action;
+	}
+	if (is_qualified) {
+		uint8_t action = rule_for(r, fold(before(r, i, 2), table_name), column);
+
+		if (action)
+			return action;
+	}
+	return rule_for(r, (struct slice){ NULL, 0 }, column);
+}
+
+static struct slice bare(const struct sqlitem *i)
+{
+	if (i->kind == ITEM_NAME && i->text.n >= 2 && i->text.p[0] == '"')
+		return (struct slice){ i->text.p + 1, i->text.n - 2 };
+	return i->text;
+}
+
+/* FROM a.b AS c: remembers b under b and c. */
+static void note_table(struct roles *r, size_t i)
+{
+	while (item_word_is(item_at(r, i), "only") || item_word_is(item_at(r, i), "lateral"))
+		i++;
+	if (r->table_count == TABLES_MAX || !is_name(item_at(r, i)))
+		return;
+	while (item_is_sign(item_at(r, i + 1), '.') && is_name(item_at(r, i + 2)))
+		i += 2;
+	struct table_name *t = &r->tables[r->table_count++];
+	t->table = t->alias = bare(item_at(r, i));
+	if (item_word_is(item_at(r, i + 1), "as"))
+		i++;
+	if (is_name(item_at(r, i + 1)))
+		t->alias = bare(item_at(r, i + 1));
+}
+
+static void note_tables(struct roles *r)
+{
+	r->table_count = 0;
+	for (size_t i = r->start; i < r->n && !item_is_sign(item_at(r, i), ';'); i++) {
+		const struct sqlitem *item = item_at(r, i);
+
+		if (item_word_is(item, "from") || item_word_is(item, "join") ||
+			item_word_is(item, "into") || item_word_is(item, "update") ||
+			item_word_is(item, "using") || item_word_is(item, "copy"))
+			note_table(r, i + 1);
+	}
+}
+
+/* The item of the column that the operator at i compares, + 1; casts are skipped. */
+static size_t column_before(const struct roles *r, size_t i)
+{
+	while (i > r->start) {
+		const struct sqlitem *item = item_at(r, i - 1);
+
+		if (is_name(item) && item_is_operator(before(r, i - 1, 1), "::"))
+			i -= 2;
+		else if (item_is_sign(item, ')'))
+			i--; /* lower(email) = 'x': the innermost last name */
+		else if (item->kind == ITEM_WORD &&
+			 (item_word_is(item, "not") || item_word_is(item, "any") ||
+				 item_word_is(item, "all")))
+			i--;
+		else if (item->kind == ITEM_OPERATOR && !item_is_operator(item, "::") &&
+			 item_word_is(item_at(r, i), "any"))
+			i--;
+		else
+			return is_name(item) ? i : 0;
+	}
+	return 0;
+}
+
+static bool compares(const struct sqlitem *i)
+{
+	return (i->kind == ITEM_OPERATOR && !item_is_operator(i, "::")) ||
+	       sets_of(i) & WORDS_COMPARE;
+}
+
+/* The p-th name of INSERT INTO t (...), as item + 1. */
+static size_t inserted_column(const struct roles *r, size_t p)
+{
+	for (size_t i = r->insert_columns; r->insert_columns && i < r->n; i++) {
+		if (item_is_sign(&r->items[i], ')'))
+			return 0;
+		if (item_is_sign(&r->items[i], ','))
+			continue;
+		if (p-- == 0)
+			return i + 1;
+	}
+	return 0;
+}
+
+/* The column a literal or parameter belongs to, as item + 1; 0 when unclear. */
+static size_t column_of(struct roles *r, size_t i)
+{
+	const struct level *level = level_of(r);
+
+	if (compares(before(r, i, 1))) {
+		size_t column = column_before(r, i - 1);
+
+		if (column)
+			return column;
+	}
+	if (level->is_list && level->column)
+		return level->column;
+	/* BETWEEN a AND b */
+	if (item_word_is(before(r, i, 1), "and") && item_word_is(before(r, i, 3), "between"))
+		return column_before(r, i - 3);
+	if (item_at(r, i + 1)->kind == ITEM_OPERATOR &&
+		!item_is_operator(item_at(r, i + 1), "::") && is_name(item_at(r, i + 2)))
+		return i + 3;
+	for (size_t d = r->depth < DEPTH_MAX ? r->depth : DEPTH_MAX - 1; d > 0; d--)
+		if (r->levels[d].is_row)
+			return inserted_column(r, r->levels[d].argument);
+	return 0;
+}
+
+static uint8_t rule_of_type(const struct sqlitem *type)
+{
+	uint32_t sets = sets_of(type);
+
+	if (item_word_is(type, "interval"))
+		return RULE_INTERVAL;
+	if (item_word_is(type, "bool") || item_word_is(type, "boolean"))
+		return RULE_BOOLEAN;
+	if (sets & WORDS_REGTYPE)
+		return RULE_NAME;
+	return sets & WORDS_CLOCKED ? RULE_DATE : RULE_VALUE;
+}
+
+/* By the function that the literal is an argument of. */
+static uint8_t rule_of_call(struct roles *r)
+{
+	const struct level *level = level_of(r);
+
+	if (!level->is_call)
+		return RULE_VALUE;
+	const struct sqlitem *function = item_at(r, level->function - 1);
+	uint32_t sets = sets_of(function);
+	if (sets & WORDS_FIRST_UNIT && level->argument == 0)
+		return RULE_UNIT;
+	if (sets & WORDS_NAMED &&
+		(level->argument == 0 || item_word_is(function, "pg_get_serial_sequence")))
+		return item_word_is(function, "to_tsvector") ||
+				       item_word_is(function, "to_tsquery") ||
+				       item_word_is(function, "plainto_tsquery") ||
+				       item_word_is(function, "phraseto_tsquery") ||
+				       item_word_is(function, "websearch_to_tsquery")
+			       ? RULE_SETTING
+			       : RULE_NAME;
+	if (item_word_is(function, "set_config") && level->argument == 1)
+		return RULE_SETTING;
+	if (sets & WORDS_FORMAT && (level->argument == 1 || item_word_is(function, "gen_salt")))
+		return RULE_FORMAT;
+	if (item_word_is(function, "timezone") && level->argument == 0)
+		return RULE_ZONE;
+	if (sets & WORDS_KEYED) {
+		bool is_build = item_word_is(function, "json_build_object") ||
+				item_word_is(function, "jsonb_build_object");
+
+		if (is_build ? level->argument % 2 == 0 : level->argument > 0)
+			return RULE_NAME;
+	}
+	if ((item_word_is(function, "jsonb_set") || item_word_is(function, "jsonb_insert")) &&
+		level->argument == 1)
+		return RULE_PATH;
+	return RULE_VALUE;
+}
+
+static uint8_t rule_of_operator(const struct sqlitem *operator)
+{
+	if (operator->kind != ITEM_OPERATOR)
+		return RULE_VALUE;
+	if (item_is_operator(operator, "->") || item_is_operator(operator, "->>") ||
+		item_is_operator(operator, "?"))
+		return RULE_NAME;
+	if (item_is_operator(operator, "#>") || item_is_operator(operator, "#>>") ||
+		item_is_operator(operator, "?|") || item_is_operator(operator, "?&"))
+		return RULE_PATH;
+	/* ~~ is LIKE; ~ and its kin are regular expressions. */
+	if (memchr(operator->text.p, '~', operator->text.n) &&
+		!memchr(operator->text.p, '=', operator->text.n))
+		return RULE_PATTERN;
+	return RULE_VALUE;
+}
+
+/* Statements whose strings are not values of columns. */
+static uint8_t rule_of_statement(const struct roles *r, size_t i)
+{
+	const struct sqlitem *prior = before(r, i, 1);
+
+	if (r->is_set)
+		return item_word_is(prior, "zone") ? RULE_ZONE : RULE_SETTING;
+	if (r->is_body) {
+		if (item_word_is(prior, "language"))
+			return RULE_SETTING;
+		if (item_word_is(prior, "as") || item_word_is(prior, "do") ||
+			r->items[i].kind == ITEM_DOLLAR || item_is_sign(prior, ',') ||
+			item_word_is(item_at(r, r->start), "do"))
+			return RULE_DROP;
+	}
+	if (r->is_copy) {
+		if (item_word_is(prior, "program"))
+			return RULE_DROP;
+		return item_word_is(prior, "from") || item_word_is(prior, "to") ? RULE_VALUE
+										: RULE_SETTING;
+	}
+	return RULE_VALUE;
+}
+
+static uint8_t rule_of(struct roles *r, size_t i)
+{
+	const struct sqlitem *item = &r->items[i], *prior = before(r, i, 1),
+			     *next = item_at(r, i + 1);
+	uint8_t rule;
+
+	if (level_of(r)->clause == CLAUSE_COUNT && item->kind == ITEM_NUMBER)
+		return RULE_COUNT;
+	if (item_word_is(next, "uescape") || item_word_is(prior, "uescape"))
+		return RULE_DROP;
+	if (item_is_operator(next, "::") && (rule = rule_of_type(item_at(r, i + 2))) != RULE_VALUE)
+		return rule;
+	if (item_word_is(next, "as") && (rule = rule_of_type(item_at(r, i + 2))) != RULE_VALUE)
+		return rule;
+	if ((rule = rule_of_type(prior)) != RULE_VALUE)
+		return rule;
+	/* timestamp with time zone '...' */
+	if (item_word_is(prior, "zone"))
+		return item_word_is(before(r, i, 3), "at") ? RULE_ZONE : RULE_DATE;
+	if (item_word_is(prior, "like") || item_word_is(prior, "ilike") ||
+		(item_word_is(prior, "to") && item_word_is(before(r, i, 2), "similar")))
+		return RULE_PATTERN;
+	if ((rule = rule_of_operator(prior)) != RULE_VALUE)
+		return rule;
+	if ((rule = rule_of_call(r)) != RULE_VALUE)
+		return rule;
+	return rule_of_statement(r, i);
+}
+
+static uint8_t role_of(struct roles *r, uint8_t rule)
+{
+	switch (level_of(r)->clause) {
+	case CLAUSE_COUNT:
+		return ROLE_STRUCTURAL;
+	case CLAUSE_PREDICATE:
+		break;
+	case CLAUSE_PAYLOAD:
+		return rule == RULE_VALUE ? ROLE_PAYLOAD : ROLE_STRUCTURAL;
+	default:
+		return rule == RULE_VALUE || rule == RULE_DROP ? ROLE_UNKNOWN : ROLE_STRUCTURAL;
+	}
+	return rule == RULE_VALUE || rule == RULE_PATTERN || rule == RULE_DATE ? ROLE_PREDICATE
+									       : ROLE_STRUCTURAL;
+}
+
+static struct slot slot_of(struct roles *r, size_t i)
+{
+	struct slot slot = { .rule = rule_of(r, i) };
+
+	slot.role = role_of(r, slot.rule);
+	if (r->policy->columns.count) {
+		size_t column = column_of(r, i);
+
+		slot.action = column ? action_of(r, column - 1) : 0;
+	}
+	return slot;
+}
+
+static void open_level(struct roles *r, size_t i)
+{
+	const struct sqlitem *prior = before(r, i, 1);
+	struct level was = *level_of(r);
+
+	r->depth++;
+	struct level *level = level_of(r);
+	*level = (struct level){
+		.clause = was.clause, .column = was.column, .is_list = was.is_list
+	};
+	if (is_name(prior) || sets_of(prior) & (WORDS_NAMED | WORDS_FIRST_UNIT)) {
+		level->is_call = true;
+		level->is_list = false;
+		level->function = i;
+	}
+	if (item_word_is(prior, "in") || item_word_is(prior, "any") || item_word_is(prior, "all") ||
+		item_word_is(prior, "array")) {
+		if (!item_word_is(prior, "array"))
+			level->column = column_before(r, i - 1);
+		level->is_list = level->column != 0;
+	}
+	if (item_word_is(prior, "values") ||
+		(item_is_sign(prior, ',') && was.clause == CLAUSE_PAYLOAD && r->is_insert &&
+			!was.is_call)) {
+		level->is_row = true;
+		level->clause = r->is_insert ? CLAUSE_PAYLOAD : CLAUSE_NONE;
+	}
+	/* INSERT INTO a.b (...): between the table and VALUES or SELECT */
+	if (r->is_insert && r->depth == 1 && !r->insert_columns && was.clause == CLAUSE_FROM) {
+		r->insert_columns = i + 1;
+		level->is_call = false;
+	}
+}
+
+static void follow_word(struct roles *r, size_t i)
+{
+	const struct sqlitem *item = &r->items[i], *prior = before(r, i, 1);
+	struct level *level = level_of(r);
+
+	if (item_word_is(item, "select")) {
+		level->clause = r->is_insert ? CLAUSE_PAYLOAD : CLAUSE_LIST;
+		level->is_call = level->is_list = false;
+	} else if (item_word_is(item, "where") || item_word_is(item, "having") ||
+		   (item_word_is(item, "on") && !item_word_is(item_at(r, i + 1), "conflict"))) {
+		level->clause = CLAUSE_PREDICATE;
+	} else if (item_word_is(item, "insert") || item_word_is(item, "merge")) {
+		r->is_insert = true;
+		r->insert_columns = 0;
+	} else if (item_word_is(item, "into") || item_word_is(item, "join") ||
+		   (item_word_is(item, "from") && !level->is_call)) {
+		level->clause = CLAUSE_FROM;
+	} else if (item_word_is(item, "set")) {
+		level->clause = CLAUSE_PAYLOAD;
+	} else if (item_word_is(item, "values")) {
+		level->clause = r->is_insert ? CLAUSE_PAYLOAD : CLAUSE_NONE;
+	} else if (item_word_is(item, "limit") || item_word_is(item, "offset") ||
+		   (item_word_is(item, "fetch") && !r->is_set) ||
+		   (item_word_is(item, "move") && i == r->start)) {
+		level->clause = CLAUSE_COUNT;
+	} else if (item_word_is(item, "returning") || item_word_is(item, "order") ||
+		   item_word_is(item, "group") || item_word_is(item, "union") ||
+		   item_word_is(item, "window") || item_word_is(item, "conflict")) {
+		level->clause = CLAUSE_NONE;
+	} else if (item_word_is(item, "for") && level->clause == CLAUSE_COUNT) {
+		level->clause = CLAUSE_NONE;
+	} else if (item_word_is(item, "is") && item_word_is(item_at(r, r->start), "comment")) {
+		level->clause = CLAUSE_PAYLOAD;
+	} else if (item_word_is(item, "from") && level->is_call &&
+		   !item_word_is(prior, "distinct")) {
+		level->argument++;
+	}
+}
+
+/* CREATE or ALTER FUNCTION and PROCEDURE, DO, SET and its kin, COPY. */
+static void begin_statement(struct roles *r, size_t i)
+{
+	const struct sqlitem *verb = item_at(r, i);
+	bool is_definition = item_word_is(verb, "create") || item_word_is(verb, "alter");
+
+	*r = (struct roles){ .policy = r->policy, .items = r->items, .n = r->n, .start = i };
+	r->is_set = item_word_is(verb, "set") || item_word_is(verb, "reset");
+	r->is_copy = item_word_is(verb, "copy");
+	r->is_body = item_word_is(verb, "do");
+	for (size_t w = i + 1; is_definition && w < i + 5; w++) {
+		const struct sqlitem *word = item_at(r, w);
+
+		r->is_body |= item_word_is(word, "function") || item_word_is(word, "procedure") ||
+			      item_word_is(word, "aggregate");
+		r->is_set |= item_word_is(word, "system") || item_word_is(word, "database") ||
+			     item_word_is(word, "role") || item_word_is(word, "user");
+	}
+	if (r->policy->columns.count)
+		note_tables(r);
+}
+
+bool sqlrole_assign(const struct policy *policy, const struct sqlitem *items, size_t n,
+	struct slot *slots, struct slot *params, size_t param_count)
+{
+	struct roles *r = malloc(sizeof(*r));
+
+	if (!r)
+		return false;
+	*r = (struct roles){ .policy = policy, .items = items, .n = n };
+	bool is_start = true;
+	for (size_t i = 0; i < n; i++) {
+		const struct sqlitem *item = &items[i];
+
+		if (is_start)
+			begin_statement(r, i);
+		is_start = item_is_sign(item, ';');
+		if (item_is_literal(item)) {
+			*slots++ = slot_of(r, i);
+		} else if (item->kind == ITEM_PARAM) {
+			uint32_t p = sqlitem_param(item);
+			struct slot slot = slot_of(r, i);
+
+			/* Used twice, the stricter place decides. */
+			if (p && p <= param_count &&
+				(params[p - 1].role == ROLE_UNKNOWN || slot.role == ROLE_PREDICATE))
+				params[p - 1] = slot;
+		} else if (item->kind == ITEM_WORD) {
+			follow_word(r, i);
+		} else if (item_is_sign(item, '(') || item_is_sign(item, '[')) {
+			open_level(r, i);
+		} else if ((item_is_sign(item, ')') || item_is_sign(item, ']')) && r->depth) {
+			r->depth--;
+		} else if (item_is_sign(item, ',')) {
+			level_of(r)->argument++;
+		}
+	}
+	free(r);
+	return true;
+}

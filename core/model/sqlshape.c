@@ -1,0 +1,100 @@
+#include "core/model/sqlshape.h"
+
+#include <stdlib.h>
+
+uint32_t sqlitem_param(const struct sqlitem *item)
+{
+	uint32_t v = 0;
+
+	for (size_t i = 1; i < item->text.n; i++) {
+		v = 10 * v + (uint32_t)(item->text.p[i] - '0');
+		if (v > SQL_PARAMS_MAX)
+			return 0;
+	}
+	return v;
+}
+
+static void build_template(const struct sqlitem *items, size_t n, struct buf *out)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (items[i].has_gap && i > 0)
+			buf_add_byte(out, ' ');
+		if (item_is_literal(&items[i]))
+			buf_add_byte(out, TEMPLATE_SLOT);
+		else
+			buf_add_slice(out, items[i].text);
+	}
+}
+
+static void count(const struct sqlitem *items, size_t n, uint32_t *ret_slots, uint32_t *ret_params)
+{
+	*ret_slots = *ret_params = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (item_is_literal(&items[i]))
+			++*ret_slots;
+		uint32_t param = items[i].kind == ITEM_PARAM ? sqlitem_param(&items[i]) : 0;
+		if (param > *ret_params)
+			*ret_params = param;
+	}
+}
+
+static struct slice place(char **at, struct slice s)
+{
+	struct slice placed = { *at, s.n };
+
+	if (s.n)
+		memcpy(*at, s.p, s.n);
+	*at += s.n;
+	return placed;
+}
+
+struct sqlshape *sqlshape_new(
+	const struct policy *policy, const struct sqlitem *items, size_t n, struct buf scratch[2])
+{
+	struct sqlshape head = { .references = 1 };
+	struct buf *template = &scratch[0], *route = &scratch[1];
+
+	buf_reset(template);
+	buf_reset(route);
+	sqlverb_judge(items, n, &head);
+	sqlroute_build(items, n, route, &head.fingerprint);
+	if (!(head.flags & REQUEST_SECRET))
+		build_template(items, n, template);
+	if (template->is_full || route->is_full)
+		return NULL;
+	count(items, n, &head.slot_count, &head.param_count);
+
+	size_t slots = head.slot_count * sizeof(struct slot);
+	size_t params = head.param_count * sizeof(struct slot);
+	head.size_bytes = sizeof(head) + slots + params + head.param_count + template->n + route->n;
+	struct sqlshape *shape = calloc(1, head.size_bytes);
+	if (!shape)
+		return NULL;
+	char *at = (char *)(shape + 1);
+	struct slot *slot = (struct slot *)(void *)at;
+	struct slot *param = slot + head.slot_count;
+	uint8_t *roles = (uint8_t *)(param + head.param_count);
+	if (!sqlrole_assign(policy, items, n, slot, param, head.param_count)) {
+		free(shape);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < head.param_count; i++) {
+		if (head.flags & REQUEST_SECRET)
+			param[i].action = VALUE_DROPPED + 1;
+		roles[i] = param[i].role;
+	}
+	at += slots + params + head.param_count;
+	head.template_text = place(&at, buf_slice(template));
+	head.route = place(&at, buf_slice(route));
+	head.slots = slot;
+	head.params = param;
+	head.param_roles = roles;
+	*shape = head;
+	return shape;
+}
+
+void sqlshape_release(struct sqlshape *shape)
+{
+	if (shape && --shape->references == 0)
+		free(shape);
+}

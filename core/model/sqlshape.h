@@ -1,0 +1,74 @@
+/*
+ * sqlshape.h - what one shape of statement means, found once and cached.
+ *
+ * A shape is a statement without its literals: template, route, and for every
+ * literal and every $n a slot that says its role and by which rule it is scrubbed.
+ * Nothing in a shape comes from inside a literal. One block of memory, counted.
+ * Private to the SQL scrubber.
+ */
+#ifndef REPROD_SQLSHAPE_H
+#define REPROD_SQLSHAPE_H
+
+#include "core/base/buf.h"
+#include "core/model/policy.h"
+#include "core/model/record.h"
+#include "core/model/sqlread.h"
+
+/* What is kept of a literal, each from a closed list of forms; what does not have
+ * the form goes the way of RULE_VALUE. */
+enum slot_rule {
+	RULE_VALUE, /* by spelling and policy */
+	RULE_COUNT, /* LIMIT and OFFSET: a number stays */
+	RULE_UNIT, /* 'hour' */
+	RULE_INTERVAL, /* '3 days' */
+	RULE_NAME, /* of a sequence, a table, a setting, a JSON key */
+	RULE_PATH, /* '{a,b}' of JSON keys */
+	RULE_SETTING, /* 'on', '64MB', 'read committed' */
+	RULE_BOOLEAN,
+	RULE_DATE, /* 'today' in a cast */
+	RULE_FORMAT, /* 'YYYY-MM-DD', 'hex' */
+	RULE_ZONE, /* 'Europe/Berlin' */
+	RULE_PATTERN, /* LIKE */
+	RULE_DROP, /* bodies of functions, commands */
+};
+
+struct slot {
+	uint8_t rule; /* enum slot_rule */
+	uint8_t role; /* enum value_role */
+	uint8_t action; /* enum value_action + 1 when a column's rule says so, else 0 */
+};
+
+struct sqlshape {
+	uint32_t references;
+	uint32_t flags; /* enum request_flag */
+	uint32_t param_count;
+	uint32_t slot_count;
+	uint64_t fingerprint;
+	size_t size_bytes;
+	struct slice template_text, route;
+	const struct slot *slots; /* of the literals */
+	const struct slot *params;
+	const uint8_t *param_roles;
+	bool has_strong_result;
+	char transaction;
+};
+
+enum { SQL_PARAMS_MAX = 65535 };
+
+/* NULL when out of memory. Scratch buffers are the caller's, reset here. */
+struct sqlshape *sqlshape_new(
+	const struct policy *policy, const struct sqlitem *items, size_t n, struct buf scratch[2]);
+void sqlshape_release(struct sqlshape *shape);
+
+/* core/model/sqlroute.c: route text and fingerprint. */
+void sqlroute_build(
+	const struct sqlitem *items, size_t n, struct buf *route, uint64_t *ret_fingerprint);
+/* core/model/sqlverb.c: flags, transaction verb, strong results; per statement of a text. */
+void sqlverb_judge(const struct sqlitem *items, size_t n, struct sqlshape *shape);
+/* core/model/sqlrole.c: a slot for each literal and parameter. */
+bool sqlrole_assign(const struct policy *policy, const struct sqlitem *items, size_t n,
+	struct slot *slots, struct slot *params, size_t param_count);
+/* Number of $n, 0 when out of range. */
+uint32_t sqlitem_param(const struct sqlitem *item);
+
+#endif

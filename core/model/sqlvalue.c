@@ -1,0 +1,106 @@
+#include "core/model/sqlvalue.h"
+
+#include "core/model/sqldate.h"
+
+enum { DAYS_PER_WEEK = 7 };
+
+bool sqlvalue_is_small(const struct policy *policy, struct slice number)
+{
+	size_t digits = 0;
+
+	if (policy->is_permuting_ids)
+		return false;
+	for (size_t i = 0; i < number.n && (number.p[i] | 0x20) != 'e'; i++)
+		digits += number.p[i] >= '0' && number.p[i] <= '9';
+	return digits <= policy->keep_digits;
+}
+
+static enum value_action keep(struct slice plain, struct buf *out)
+{
+	buf_add_slice(out, plain);
+	return VALUE_KEPT;
+}
+
+static enum value_action shift(const struct sqlvalue *v, struct slice plain, struct buf *out)
+{
+	if (v->policy->shift_weeks == 0)
+		return keep(plain, out);
+	sqldate_shift(plain, (int64_t)v->policy->shift_weeks * DAYS_PER_WEEK, out);
+	return VALUE_SHIFTED;
+}
+
+/* These two words are never anybody's token: token.c sees to that. */
+static bool is_boolean(struct slice s)
+{
+	return slice_is(s, "t") || slice_is(s, "f") || slice_is(s, "true") || slice_is(s, "false");
+}
+
+enum value_action sqlvalue_plain(const struct sqlvalue *v, struct slice plain, struct buf *out)
+{
+	enum value_action action;
+
+	if (plain.n == 0 || is_boolean(plain) ||
+		(v->policy->words.count && table_get(&v->policy->words, plain)))
+		return keep(plain, out);
+	if (sqlcompound_scrub(v, plain, out, &action))
+		return action;
+	switch (token_class_of(plain)) {
+	case TOKEN_DIGITS:
+	case TOKEN_NUMBER:
+		if (sqlvalue_is_small(v->policy, plain))
+			return keep(plain, out);
+		break;
+	case TOKEN_DATE:
+		return shift(v, plain, out);
+	default:
+		break;
+	}
+	token_of(v->key, plain, out);
+	return VALUE_TOKEN;
+}
+
+/* Wildcards stay; each run between them is a value of its own. */
+static void scrub_pattern(const struct sqlvalue *v, struct slice plain, struct buf *out)
+{
+	for (size_t from = 0, i = 0; i <= plain.n; i++) {
+		if (i < plain.n && plain.p[i] != '%' && plain.p[i] != '_')
+			continue;
+		token_of(v->key, (struct slice){ plain.p + from, i - from }, out);
+		if (i < plain.n)
+			buf_add_byte(out, (unsigned char)plain.p[i]);
+		from = i + 1;
+	}
+}
+
+enum value_action sqlvalue_scrub(const struct sqlvalue *v, struct slice plain,
+	const struct slot *slot, struct buf *out, uint8_t *ret_flags)
+{
+	if (slot->rule == RULE_DROP) {
+		*ret_flags |= VALUE_IS_UNKNOWN;
+		return VALUE_DROPPED;
+	}
+	switch (slot->action) {
+	case VALUE_KEPT + 1:
+		return keep(plain, out);
+	case VALUE_DROPPED + 1:
+		return VALUE_DROPPED;
+	case VALUE_SHIFTED + 1:
+		if (token_class_of(plain) == TOKEN_DATE)
+			return shift(v, plain, out);
+		break;
+	case VALUE_TOKEN + 1:
+		break;
+	default:
+		if (sqlform_keeps(slot->rule, plain))
+			return keep(plain, out);
+		if (slot->rule != RULE_PATTERN)
+			return sqlvalue_plain(v, plain, out);
+	}
+	if (slot->rule == RULE_PATTERN) {
+		*ret_flags |= VALUE_IS_PATTERN;
+		scrub_pattern(v, plain, out);
+	} else {
+		token_of(v->key, plain, out);
+	}
+	return VALUE_TOKEN;
+}
