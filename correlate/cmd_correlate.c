@@ -1,0 +1,286 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/clock.h"
+#include "core/base/file.h"
+#include "correlate/correlate.h"
+#include "correlate/input.h"
+#include "correlate/report.h"
+#include "correlate/schedule.h"
+
+enum { WARNINGS_MAX = 64, DEFAULT_SEED = 1 };
+
+struct correlate_args {
+	struct cli_list events, crontabs;
+	const char *route, *zone, *output;
+	int64_t bucket_ns, seed;
+};
+
+/* Everything one execution owns. */
+struct work {
+	struct series series;
+	struct event_list events;
+	struct condition_list conditions;
+	struct analysis analysis;
+	struct input input;
+	struct arena texts;
+	const char *warnings[WARNINGS_MAX];
+	size_t warning_count;
+	bool is_complete;
+};
+
+static void work_init(struct work *w)
+{
+	*w = (struct work){ .is_complete = true };
+	series_init(&w->series, 0);
+	condition_list_init(&w->conditions);
+	arena_init(&w->texts, (size_t)1 << 20);
+	w->input.series = &w->series;
+}
+
+static void work_free(struct work *w)
+{
+	analysis_free(&w->analysis);
+	condition_list_free(&w->conditions);
+	event_free(&w->events);
+	series_free(&w->series);
+	arena_free(&w->texts);
+}
+
+static void warn(struct work *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
+
+static void warn(struct work *w, const char *fmt, ...)
+{
+	char text[600];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	const char *kept = arena_copy(&w->texts, slice_of(text)).p;
+	if (kept && w->warning_count < WARNINGS_MAX)
+		w->warnings[w->warning_count++] = kept;
+}
+
+static void warn_of_bad(struct work *w, uint64_t bad, const char *what, const struct err *first)
+{
+	if (!bad)
+		return;
+	w->is_complete = false;
+	warn(w, "%llu %s could not be read; the first: %s: %s", (unsigned long long)bad, what,
+		first->where, first->what);
+}
+
+static bool read_inputs(struct work *w, struct run *r, struct cli_operands ops, struct err *e)
+{
+	for (size_t i = 0; i < ops.count; i++)
+		if (!input_read(&w->input, ops.items[i], r, e))
+			return false;
+	warn_of_bad(w, w->input.first_bad.kind ? w->input.bad : 0, "lines", &w->input.first_bad);
+	if (w->input.is_torn) {
+		w->is_complete = false;
+		warn(w, "a capture file ends without its last block: what was whole is used");
+	}
+	if (w->input.gap)
+		warn(w, "%llu requests with missing packets were left out",
+			(unsigned long long)w->input.gap);
+	if (!w->input.first_bad.kind && w->input.bad)
+		warn(w, "%llu requests were refused: out of range, or past a cap",
+			(unsigned long long)w->input.bad);
+	if (series_finish(&w->series))
+		return true;
+	err_set(e, ERR_INPUT, "no request with an answer in '%s'", ops.items[0]);
+	return err_hint(e, "was there traffic while it was captured?");
+}
+
+static bool read_events(struct work *w, const struct correlate_args *args, struct err *e)
+{
+	for (size_t i = 0; i < args->events.count; i++) {
+		struct err first = { 0 };
+		uint64_t read, bad;
+
+		if (!event_load(&w->events, args->events.items[i], &read, &bad, &first)) {
+			*e = first;
+			return false;
+		}
+		warn_of_bad(w, bad, "events", &first);
+		if (!read && !bad)
+			warn(w, "no event in '%s'", args->events.items[i]);
+	}
+	return condition_add_events(&w->conditions, &w->events, e);
+}
+
+static bool read_crontabs(struct work *w, const struct correlate_args *args, struct err *e)
+{
+	for (size_t i = 0; i < args->crontabs.count; i++) {
+		struct schedule_report report = { 0 };
+		const char *path = args->crontabs.items[i];
+
+		if (!schedule_load(&w->conditions, path, args->zone, w->series.first_ns, w->series.last_ns,
+			    &report, e))
+			return false;
+		warn_of_bad(w, report.bad, "crontab lines", &report.first_bad);
+		if (report.is_utc_assumed)
+			warn(w, "the schedules of '%s' are read in UTC; --zone NAME gives the host's zone", path);
+		if (report.unscheduled)
+			warn(w, "%zu lines of '%s' have no times of their own (@reboot, '~')",
+				report.unscheduled, path);
+	}
+	return true;
+}
+
+static const struct series_route *find_route(const struct series *s, const char *wanted)
+{
+	const struct series_route *best = NULL;
+	char *end;
+	uint64_t fingerprint = strtoull(wanted, &end, 16);
+	bool is_hex = strlen(wanted) == 16 && *end == '\0';
+
+	for (size_t i = 0; i < s->route_count; i++) {
+		const struct series_route *r = s->routes[i];
+		bool fits = (is_hex && r->fingerprint == fingerprint) || strcasestr(r->text.p, wanted);
+
+		if (fits && (!best || r->requests > best->requests))
+			best = r;
+	}
+	return best;
+}
+
+/* Yes: something lines up. Unsure: slow time that could not be told. No: neither. */
+static enum outcome decide(const struct analysis *a, char *text, size_t size)
+{
+	const struct finding *best = a->finding_count ? &a->findings[0] : NULL;
+	bool is_open = false;
+
+	for (size_t i = 0; i < a->finding_count; i++)
+		is_open |= a->findings[i].verdict == VERDICT_CANNOT_TELL;
+	if (!best) {
+		snprintf(text, size, "%s", a->spiking_count ? "spikes were found; no events were given to line them up with"
+							    : "no spikes; no events were given");
+		return OUTCOME_YES;
+	}
+	if (best->verdict == VERDICT_LINES_UP) {
+		snprintf(text, size, "%.200s lines up", best->condition->id);
+		return OUTCOME_YES;
+	}
+	if (best->verdict == VERDICT_SUGGESTIVE) {
+		snprintf(text, size, "nothing lines up for sure; %.200s is suggestive", best->condition->id);
+		return OUTCOME_UNSURE;
+	}
+	if (is_open && (a->spiking_count || !a->route_count)) {
+		snprintf(text, size, "cannot tell: too little data for some of the conditions");
+		return OUTCOME_UNSURE;
+	}
+	snprintf(text, size, "%s", a->spiking_count ? "nothing that was given lines up" : "no spikes, and nothing lines up");
+	return OUTCOME_NO;
+}
+
+static bool print(const struct report *report, const struct correlate_args *args,
+	const struct run *r, struct err *e)
+{
+	struct json *doc CLEANUP(json_cleanup) = NULL;
+
+	if (r->is_json || args->output)
+		doc = report_json(report);
+	if (args->output && !json_save(doc, args->output, r->is_forced, e))
+		return false;
+	if (r->is_json)
+		json_print(doc, r->out);
+	else
+		report_print(report, r->out);
+	return true;
+}
+
+static enum outcome correlate(struct work *w, struct run *r, const struct correlate_args *args,
+	struct cli_operands ops, struct err *e)
+{
+	const struct series_route *named = NULL;
+	char answer[300];
+
+	if (args->output && !file_may_write(args->output, r->is_forced, e))
+		return OUTCOME_FAILED;
+	if (!read_inputs(w, r, ops, e) || !read_events(w, args, e) || !read_crontabs(w, args, e))
+		return OUTCOME_FAILED;
+	if (args->route && !(named = find_route(&w->series, args->route))) {
+		err_set(e, ERR_USAGE, "no route contains '%.200s'", args->route);
+		return OUTCOME_FAILED;
+	}
+	condition_list_finish(&w->conditions, w->series.first_ns, w->series.last_ns);
+	int64_t bucket_ns = args->bucket_ns ? args->bucket_ns
+					    : analysis_bucket(&w->series, &w->conditions, w->input.has_packets);
+	if (!analysis_make(&w->analysis, &w->series, &w->conditions, named, bucket_ns, r, e))
+		return OUTCOME_FAILED;
+	if (run_stopped(r)) {
+		w->is_complete = false;
+		warn(w, "interrupted: not everything was read and tested");
+	}
+	enum outcome outcome = decide(&w->analysis, answer, sizeof(answer));
+	struct report report = { &w->analysis, ops.items, ops.count, w->warnings, w->warning_count, named,
+		w->is_complete, answer };
+	return print(&report, args, r, e) ? outcome : OUTCOME_FAILED;
+}
+
+static enum outcome correlate_main(
+	struct run *r, void *data, struct cli_operands ops, struct err *e)
+{
+	const struct correlate_args *args = data;
+	struct work w;
+
+	if (!ops.count) {
+		err_set(e, ERR_USAGE, "no input given");
+		err_hint(e, "reprod correlate F.rcap --events jobs.jsonl");
+		return OUTCOME_FAILED;
+	}
+	if (args->bucket_ns && args->bucket_ns < 100 * NS_PER_MS) {
+		err_set(e, ERR_USAGE, "a bucket is at least 100 ms");
+		return OUTCOME_FAILED;
+	}
+	work_init(&w);
+	r->seed = (uint64_t)args->seed;
+	enum outcome outcome = correlate(&w, r, args, ops, e);
+	bool was_stopped = run_stopped(r) && outcome != OUTCOME_FAILED;
+	work_free(&w);
+	if (was_stopped) {
+		err_set(e, ERR_INTERRUPTED, "interrupted");
+		return OUTCOME_FAILED;
+	}
+	return outcome;
+}
+
+static void correlate_defaults(void *data)
+{
+	struct correlate_args *args = data;
+
+	args->seed = DEFAULT_SEED;
+}
+
+#define AT(field) offsetof(struct correlate_args, field)
+
+static const struct cli_option options[] = {
+	{ "events", 'e', CLI_LIST, AT(events), "FILE",
+		"what else happened: JSON lines {t, t_end?, kind, name}" },
+	{ "crontab", 'c', CLI_LIST, AT(crontabs), "FILE", "schedules; each line becomes job:NAME" },
+	{ "zone", 'z', CLI_TEXT, AT(zone), "NAME", "time zone of the crontabs (UTC)" },
+	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
+		"test only this route: a fragment of its text, or its fingerprint" },
+	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",
+		"width of the buckets (an eighth of the shortest period, 1 s to 60 s)" },
+	{ "seed", 's', CLI_INT, AT(seed), "N", "of the shifts; same seed, same bytes (1)" },
+	{ "output", 'o', CLI_TEXT, AT(output), "FILE", "write the JSON document there as well" },
+	{ 0 },
+};
+
+const struct cli_command correlate_command = {
+	.name = "correlate",
+	.summary = "line spikes up with what else happened",
+	.usage = "correlate INPUT... [--events F.jsonl]... [--crontab F]... [options]",
+	.notes = "INPUT is a capture (.rcap), CSV or JSON lines with t, route, ms and status; '-' is\n"
+		 "stdin. Verdicts: 'lines up', 'suggestive', 'no evidence' and 'cannot tell'; none\n"
+		 "of them is a cause: that takes an experiment ('reprod recipe').\n"
+		 "Exit codes: 0 something lines up (or no events were given), 1 nothing does,\n"
+		 "6 suggestive only, or too little data to tell.",
+	.options = options,
+	.args_size = sizeof(struct correlate_args),
+	.defaults = correlate_defaults,
+	.main = correlate_main,
+};

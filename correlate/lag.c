@@ -1,0 +1,146 @@
+#include <math.h>
+#include <stdlib.h>
+
+#include "core/base/quantile.h"
+#include "core/base/rng.h"
+#include "correlate/lineup.h"
+
+enum { BINS = 400, ROWS_MAX = 400, DRAWS = 399 };
+
+static const int64_t lead_max_ns = 1800 * NS_PER_S, tail_max_ns = 3600 * NS_PER_S;
+
+struct epoch {
+	double *rows; /* count x BINS: weight by time around each occurrence */
+	size_t count;
+	int64_t lead_ticks, width_ticks;
+};
+
+/* The bin after which the superposed weight rises: the lowest point of the sum of
+ * deviations from the mean (Page 1954, in its retrospective form). */
+static size_t onset(const double *sum)
+{
+	double mean = 0, run = 0, lowest = 0;
+	size_t at = 0;
+
+	for (size_t i = 0; i < BINS; i++)
+		mean += sum[i] / BINS;
+	for (size_t i = 0; i < BINS; i++) {
+		run += sum[i] - mean;
+		if (run < lowest - 1e-12) {
+			lowest = run;
+			at = i + 1;
+		}
+	}
+	return at < BINS ? at : BINS - 1;
+}
+
+static bool superpose(struct epoch *e, const struct view *v, const struct condition *c,
+	const struct lineup *l)
+{
+	int64_t tick_ns = v->series->tick_ns;
+	int64_t half = c->period_ns ? c->period_ns / 2 : (int64_t)v->ticks * tick_ns / 4;
+	int64_t lead = half < lead_max_ns ? half : lead_max_ns;
+	int64_t tail = half < tail_max_ns ? half : tail_max_ns;
+	size_t used = 0;
+
+	e->width_ticks = (lead + tail) / tick_ns / BINS + 1;
+	e->lead_ticks = (int64_t)(BINS * ((double)lead / (double)(lead + tail))) * e->width_ticks;
+	for (size_t i = 0; i < c->count; i++)
+		used += l->judged[i];
+	size_t step = used / ROWS_MAX + 1;
+	e->rows = calloc(used / step + 1, BINS * sizeof(*e->rows));
+	if (!e->rows)
+		return false;
+	used = 0;
+	for (size_t i = 0; i < c->count; i++) {
+		if (!l->judged[i] || used++ % step)
+			continue;
+		double *row = e->rows + BINS * e->count++;
+		int64_t from = series_tick(v->series, c->items[i].start_ns) - e->lead_ticks;
+
+		for (size_t k = 0; k < BINS; k++, from += e->width_ticks)
+			row[k] = view_sum(v, (struct span){ from, from + e->width_ticks }).weight;
+	}
+	return true;
+}
+
+static double draw_lag(const struct epoch *e, double tick_s, struct rng *rng)
+{
+	double sum[BINS] = { 0 };
+
+	for (size_t i = 0; i < e->count; i++) {
+		const double *row = e->rows + BINS * (rng ? rng_below(rng, e->count) : i);
+
+		for (size_t k = 0; k < BINS; k++)
+			sum[k] += row[k];
+	}
+	return ((double)onset(sum) * (double)e->width_ticks - (double)e->lead_ticks) * tick_s;
+}
+
+/* From the onset to the last end of what became slow in a hit window. */
+static double duration(const struct view *v, const struct condition *c, const struct lineup *l,
+	double lag_s)
+{
+	double *all = calloc(l->hit + 1, sizeof(*all)), result = NAN;
+	size_t used = 0;
+
+	for (size_t i = 0; all && i < c->count; i++) {
+		int64_t end_ns = 0;
+
+		if (!l->hits[i])
+			continue;
+		for (size_t k = bucket_cell_at(v->route, l->spans[i].from_tick);
+			k < v->route->count &&
+			series_cell_tick(v->route->cells[k]) < l->spans[i].to_tick;
+			k++) {
+			int64_t tick = series_cell_tick(v->route->cells[k]);
+			uint32_t bin = series_cell_bin(v->route->cells[k]);
+			int64_t at = series_tick_ns(v->series, tick) +
+				     (int64_t)(series_bin_us(bin) * 1e3);
+
+			if (bin > baseline_at(&v->base, tick)->slow_bin && at > end_ns)
+				end_ns = at;
+		}
+		if (end_ns)
+			all[used++] = (double)(end_ns - c->items[i].start_ns) / 1e9 - lag_s;
+	}
+	if (used) {
+		quantile_sort(all, used);
+		result = fmax(0, quantile_of(all, used, 0.5));
+	}
+	free(all);
+	return result;
+}
+
+bool lag_measure(struct lag *ret, const struct view *v, const struct condition *c,
+	const struct lineup *l, uint64_t seed)
+{
+	struct epoch e = { 0 };
+	double draws[DRAWS], tick_s = (double)v->series->tick_ns / 1e9;
+	struct rng rng;
+
+	*ret = (struct lag){ NAN, NAN, NAN, NAN, false };
+	if (!l->hit)
+		return true;
+	if (!superpose(&e, v, c, l))
+		return false;
+	double lag = draw_lag(&e, tick_s, NULL);
+	rng_seed(&rng, seed ^ 0x1a9);
+	for (size_t i = 0; i < DRAWS; i++)
+		draws[i] = draw_lag(&e, tick_s, &rng);
+	quantile_sort(draws, DRAWS);
+	ret->low_s = draws[DRAWS * 25 / 1000];
+	ret->high_s = draws[DRAWS * 975 / 1000];
+	/* What was on its way when it began has arrived up to one baseline before. */
+	double slack = v->base.segments[0].p99_ms / 1e3 +
+		       2 * tick_s * (double)e.width_ticks;
+	ret->is_before = ret->high_s < -slack;
+	ret->lag_s = lag < 0 && lag >= -slack ? 0 : lag;
+	if (ret->low_s > ret->lag_s)
+		ret->low_s = ret->lag_s;
+	if (ret->high_s < ret->lag_s)
+		ret->high_s = ret->lag_s;
+	ret->duration_s = duration(v, c, l, ret->lag_s);
+	free(e.rows);
+	return true;
+}
