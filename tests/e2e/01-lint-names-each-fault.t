@@ -59,6 +59,16 @@ for fault in 'int counter = 1;' 'int zero;' 'int f(void); int f(void) { static i
 	like "$(cat out)" 's.o: ".*" in .*can change' "and is named"
 done
 
+echo 'int f(void); int f(void) { return 1; }' >core/base/one.c
+cp core/base/one.c core/base/two.c
+$CC -c -o build/one.o core/base/one.c && $CC -c -o build/two.o core/base/two.c
+rm -f build/s.a && ar rcs build/s.a build/one.o && "$tools/check-symbols" build/s.a
+is $? 0 "a name defined once"
+ar rcs build/s.a build/two.o
+out=$("$tools/check-symbols" build/s.a)
+is $? 1 "a name defined twice"
+is "$out" "two.o: defines f, which one.o defines too" "and is named"
+
 pure() { # SOURCE
 	echo "$1" >core/model/sqllex.c
 	$CC -O2 -c -o build/core/model/sqllex.o core/model/sqllex.c && "$tools/check-pure" build
