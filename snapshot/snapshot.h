@@ -9,6 +9,7 @@
 #ifndef REPROD_SNAPSHOT_H
 #define REPROD_SNAPSHOT_H
 
+#include "core/base/cli.h"
 #include "core/base/err.h"
 #include "core/base/run.h"
 #include "core/driver/pgserver.h"
@@ -18,12 +19,18 @@ struct lab {
 	struct pgserver server;
 	char dir[1024];
 	char database[64]; /* the snapshot's main database */
-	char dsn[1400];
+	char dsn[1400]; /* as reprod_replay, no superuser: for traffic and jobs */
 	struct mark mark;
 	int lock_fd; /* -1 when not held; zeroed labs hold none because dir is empty */
 	int64_t reset_ns; /* how long the last reset took, start included */
 	bool is_reflink;
+	char admin_dsn[1400]; /* as superuser: for conditions and read-back, never traffic */
+	int major;
+	size_t reset_files; /* how many files the last reset put back */
+	int64_t reset_bytes;
 };
+
+extern const struct cli_command snapshot_command;
 
 bool lab_open(struct lab *lab, const char *dir, const struct run *r, struct err *e) MUST_USE;
 /* Only for a frozen lab. extra_settings: "name=value" for -c, may be NULL. */

@@ -263,6 +263,47 @@ bool pg_address_of(const char *dsn, struct pg_address *ret, struct err *e)
 	return true;
 }
 
+static void add_option(struct buf *to, const char *keyword, const char *value)
+{
+	buf_addf(to, "%s%s='", to->n ? " " : "", keyword);
+	for (; *value; value++) {
+		if (*value == '\'' || *value == '\\')
+			buf_add_byte(to, '\\');
+		buf_add_byte(to, (unsigned char)*value);
+	}
+	buf_add_byte(to, '\'');
+}
+
+bool pg_split_password(const char *dsn, char *clean, size_t size, char *password,
+	size_t password_size, struct err *e)
+{
+	struct buf text = { 0 };
+	PQconninfoOption *parsed;
+	bool ok;
+
+	password[0] = '\0';
+	if (!parse_string(dsn, &parsed, e))
+		return false;
+	if (!parsed)
+		add_option(&text, "dbname", dsn);
+	for (const PQconninfoOption *o = parsed; o && o->keyword; o++) {
+		if (!o->val || !*o->val)
+			continue;
+		if (strcmp(o->keyword, "password") == 0)
+			snprintf(password, password_size, "%s", o->val);
+		else
+			add_option(&text, o->keyword, o->val);
+	}
+	PQconninfoFree(parsed);
+	ok = text.n < size;
+	if (ok)
+		memcpy(clean, buf_text(&text), text.n + 1);
+	else
+		err_set(e, ERR_USAGE, "the connection string is too long");
+	buf_free(&text);
+	return ok;
+}
+
 int pg_version(const struct pg *c)
 {
 	return PQserverVersion(c->conn);

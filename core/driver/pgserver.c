@@ -251,7 +251,6 @@ static bool build_args(struct args *a, const struct pgserver *s, const struct pg
 	add_own(a, "unix_socket_directories", s->socket_dir);
 	add_own(a, "unix_socket_permissions", "0700");
 	add_own(a, "logging_collector", "off");
-	add_own(a, "external_pid_file", "");
 	return true;
 }
 
@@ -419,7 +418,8 @@ void pgserver_kill(struct pgserver *s)
 
 /* ---- words about it */
 
-static void write_dsn(const char *host, int port, const char *database, char *dsn, size_t size)
+static void write_dsn(const char *host, int port, const char *role, const char *database,
+	char *dsn, size_t size)
 {
 	char quoted[256];
 	size_t n = 0;
@@ -431,17 +431,24 @@ static void write_dsn(const char *host, int port, const char *database, char *ds
 	}
 	quoted[n] = '\0';
 	/* Everything that PG* variables could say otherwise is said here. */
-	snprintf(dsn, size, "host=%s port=%d dbname='%s' user=postgres sslmode=disable", host, port, quoted);
+	snprintf(dsn, size, "host=%s port=%d dbname='%s' user=%s sslmode=disable", host, port, quoted,
+		role);
 }
 
 void pgserver_dsn(const struct pgserver *s, const char *database, char *dsn, size_t size)
 {
-	write_dsn(s->socket_dir, s->port, database, dsn, size);
+	write_dsn(s->socket_dir, s->port, "postgres", database, dsn, size);
+}
+
+void pgserver_dsn_as(const struct pgserver *s, const char *role, const char *database, char *dsn,
+	size_t size)
+{
+	write_dsn(s->socket_dir, s->port, role, database, dsn, size);
 }
 
 void pgserver_tcp_dsn(const struct pgserver *s, const char *database, char *dsn, size_t size)
 {
-	write_dsn("127.0.0.1", s->port, database, dsn, size);
+	write_dsn("127.0.0.1", s->port, "postgres", database, dsn, size);
 }
 
 void pgserver_log_tail(const struct pgserver *s, char *text, size_t size)

@@ -1,0 +1,191 @@
+#include "snapshot/template.h"
+
+#include <stdlib.h>
+
+#include "core/driver/target.h"
+#include "snapshot/marker.h"
+#include "snapshot/snapshot.h"
+
+#define SUFFIX "_reprod_frozen"
+
+/* Two databases: the one named, and another to stand in while it is replaced. */
+struct place {
+	struct pg *outside; /* connected to "postgres" or "template1" */
+	char name[64], frozen[64];
+	char *quoted_name, *quoted_frozen; /* malloc'd */
+	struct mark mark;
+};
+
+static void leave(struct place *p)
+{
+	pg_close(p->outside);
+	free(p->quoted_name);
+	free(p->quoted_frozen);
+}
+
+/* The last "dbname" in a connection string wins, also over a URI's. */
+static struct pg *open_beside(const char *dsn, const char *database, struct err *e)
+{
+	char clean[4096], password[1024], whole[8192];
+	struct pg *c = NULL;
+
+	if (pg_split_password(dsn, clean, sizeof(clean), password, sizeof(password), e)) {
+		char quoted[2100];
+		size_t n = 0;
+
+		for (const char *s = password; *s && n + 3 < sizeof(quoted); s++) {
+			if (*s == '\'' || *s == '\\')
+				quoted[n++] = '\\';
+			quoted[n++] = *s;
+		}
+		quoted[n] = '\0';
+		snprintf(whole, sizeof(whole), "%s dbname=%s%s%s%s", clean, database,
+			password[0] ? " password='" : "", quoted, password[0] ? "'" : "");
+		c = pg_open(whole, NULL, e);
+	}
+	explicit_bzero(password, sizeof(password));
+	explicit_bzero(whole, sizeof(whole));
+	return c;
+}
+
+static bool enter(struct place *p, const char *dsn, struct err *e)
+{
+	CLEANUP(pg_cleanup) struct pg *c = pg_open(dsn, NULL, e);
+	struct err ignored = { 0 };
+
+	*p = (struct place){ 0 };
+	if (!c || !target_check(c, &p->mark, e) ||
+		!pg_one(c, e, "SELECT current_database()", p->name, sizeof(p->name)))
+		return false;
+	if (strlen(p->name) + strlen(SUFFIX) > 63)
+		return err_set(e, ERR_USAGE, "the database's name is too long to freeze (48 bytes at most)");
+	snprintf(p->frozen, sizeof(p->frozen), "%s" SUFFIX, p->name);
+	p->quoted_name = pg_quote_name(c, p->name);
+	p->quoted_frozen = pg_quote_name(c, p->frozen);
+	p->outside = open_beside(dsn, "postgres", &ignored);
+	if (!p->outside)
+		p->outside = open_beside(dsn, "template1", e);
+	return p->outside && p->quoted_name && p->quoted_frozen;
+}
+
+static bool exists(struct place *p, bool *ret, struct err *e)
+{
+	const char *const params[] = { p->frozen, NULL };
+	CLEANUP(pg_rows_cleanup) struct pg_rows *rows =
+		pg_query(p->outside, e, "SELECT FROM pg_database WHERE datname = $1", params);
+
+	*ret = rows && pg_row_count(rows) > 0;
+	return rows != NULL;
+}
+
+/* FILE_COPY (15 and later): the default writes all of it through the WAL. */
+static bool copy_database(struct place *p, const char *from, const char *to, struct err *e)
+{
+	return pg_execf(p->outside, e, "CREATE DATABASE %s TEMPLATE %s%s", to, from,
+		pg_version(p->outside) >= 150000 ? " STRATEGY file_copy" : "");
+}
+
+/* Nobody else may be connected to a template while it is copied. */
+static bool end_others(struct place *p, struct err *e)
+{
+	const char *const params[] = { p->name, NULL };
+	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = pg_query(p->outside, e,
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", params);
+
+	return rows != NULL;
+}
+
+static bool renew(const char *dsn, const char *frozen_id, struct mark *m, struct err *e)
+{
+	CLEANUP(pg_cleanup) struct pg *c = pg_open(dsn, NULL, e);
+
+	snprintf(m->frozen_id, sizeof(m->frozen_id), "%s", frozen_id);
+	return c && marker_nonce(m->nonce, e) && marker_renew(c, m, e);
+}
+
+bool template_freeze(const char *dsn, bool is_forced, const struct run *r, struct mark *ret_mark, struct err *e)
+{
+	struct place p;
+	char frozen_id[33];
+	bool has_frozen, ok = false;
+
+	(void)r;
+	if (!enter(&p, dsn, e) || !exists(&p, &has_frozen, e) || !marker_nonce(frozen_id, e))
+		goto out;
+	if (has_frozen && !is_forced) {
+		err_set(e, ERR_USAGE, "'%s' has a frozen state already, the database '%s'", p.name, p.frozen);
+		err_hint(e, "--force replaces it by the present state");
+		goto out;
+	}
+	if ((has_frozen && !pg_execf(p.outside, e, "DROP DATABASE %s", p.quoted_frozen)) ||
+		!renew(dsn, frozen_id, &p.mark, e) || !end_others(&p, e) ||
+		!copy_database(&p, p.quoted_name, p.quoted_frozen, e))
+		goto out;
+	*ret_mark = p.mark;
+	ok = true;
+out:
+	leave(&p);
+	return ok;
+}
+
+/* Owner, settings and rights belong to the database, not to its template. */
+static struct pg_rows *statements_to_restore(struct place *p, struct err *e)
+{
+	const char *const params[] = { p->name, NULL };
+
+	return pg_query(p->outside, e,
+		"SELECT format('ALTER DATABASE %I OWNER TO %I', datname, r.rolname) FROM pg_database d "
+		"JOIN pg_roles r ON r.oid = datdba WHERE datname = $1 AND r.rolname <> current_user "
+		"UNION ALL SELECT format('ALTER %s SET %I TO %s', CASE WHEN setrole = 0 THEN "
+		"format('DATABASE %I', datname) ELSE format('ROLE %I IN DATABASE %I', rolname, datname) "
+		"END, split_part(c, '=', 1), CASE WHEN split_part(c, '=', 1) IN ('search_path', "
+		"'session_preload_libraries', 'local_preload_libraries', 'temp_tablespaces') THEN "
+		"substr(c, strpos(c, '=') + 1) ELSE quote_literal(substr(c, strpos(c, '=') + 1)) END) "
+		"FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase "
+		"LEFT JOIN pg_roles r ON r.oid = s.setrole, unnest(setconfig) AS c WHERE datname = $1 "
+		"UNION ALL SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', datname) "
+		"FROM pg_database WHERE datname = $1 AND datacl IS NOT NULL "
+		"UNION ALL SELECT format('GRANT %s ON DATABASE %I TO %s', a.privilege_type, datname, "
+		"CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END) "
+		"FROM pg_database, aclexplode(datacl) AS a WHERE datname = $1", params);
+}
+
+static bool replace(struct place *p, struct err *e)
+{
+	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = statements_to_restore(p, e);
+
+	if (!rows || !end_others(p, e))
+		return false;
+	if (!pg_execf(p->outside, e, "DROP DATABASE %s%s", p->quoted_name,
+		    pg_version(p->outside) >= 130000 ? " WITH (FORCE)" : "") ||
+		!copy_database(p, p->quoted_frozen, p->quoted_name, e))
+		return false;
+	for (size_t i = 0; i < pg_row_count(rows); i++)
+		if (!pg_exec(p->outside, e, pg_cell(rows, i, 0)))
+			return false;
+	return true;
+}
+
+bool snapshot_reset_dsn(const char *dsn, const struct run *r, struct mark *ret_mark, struct err *e)
+{
+	struct place p;
+	char frozen_id[33];
+	bool has_frozen, ok = false;
+
+	(void)r;
+	if (!enter(&p, dsn, e) || !exists(&p, &has_frozen, e))
+		goto out;
+	if (!has_frozen) {
+		err_set(e, ERR_INPUT, "'%s' has no frozen state (database '%s')", p.name, p.frozen);
+		err_hint(e, "make one: reprod snapshot freeze DSN");
+		goto out;
+	}
+	snprintf(frozen_id, sizeof(frozen_id), "%s", p.mark.frozen_id);
+	if (!replace(&p, e) || !renew(dsn, frozen_id, &p.mark, e))
+		goto out;
+	*ret_mark = p.mark;
+	ok = true;
+out:
+	leave(&p);
+	return ok;
+}
