@@ -11,6 +11,7 @@
 #include "core/base/cli.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "replay/replay.h"
 
 static enum outcome version_main(struct run *r, void *args, struct cli_operands ops, struct err *e)
 {
@@ -38,6 +39,7 @@ static const struct cli_command version_command = {
 };
 
 static const struct cli_command *const commands[] = {
+	&replay_command,
 	&version_command,
 	NULL,
 };

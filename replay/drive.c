@@ -18,7 +18,7 @@ enum { EVENTS_MAX = 128, FILL_ITEMS = 256 };
 
 void drive_tell_time(struct drive *d)
 {
-	d->now_ns = clock_mono_ns(&d->run->clock) - d->start_ns;
+	d->now_ns = clock_mono_ns(&d->clock) - d->start_ns;
 }
 
 /* Soft limit up to the hard one: a thousand sessions are a thousand sockets. */
@@ -154,7 +154,7 @@ static bool connect_all(struct drive *d, struct err *e)
 {
 	int64_t deadline_ns;
 
-	d->start_ns = clock_mono_ns(&d->run->clock) + CONNECT_ALL_NS;
+	d->start_ns = clock_mono_ns(&d->clock) + CONNECT_ALL_NS;
 	drive_tell_time(d);
 	deadline_ns = d->now_ns + CONNECT_ALL_NS;
 	for (size_t i = 0; i < d->lane_count; i++)
@@ -179,7 +179,7 @@ static void start(struct drive *d)
 {
 	int64_t shift_ns;
 
-	d->start_ns = clock_mono_ns(&d->run->clock) + START_LEAD_NS;
+	d->start_ns = clock_mono_ns(&d->clock) + START_LEAD_NS;
 	drive_tell_time(d);
 	d->has_started = true;
 	shift_ns = -START_LEAD_NS;

@@ -51,6 +51,7 @@ struct drive {
 	struct lane **lanes;
 	size_t lane_count, lane_room;
 	int epoll_fd, timer_fd;
+	struct clock clock; /* zeroed: the real one, whatever a test did to the run's */
 	int64_t start_ns; /* monotonic */
 	int64_t now_ns;
 	int64_t timeout_ns;

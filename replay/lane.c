@@ -128,7 +128,7 @@ static void turn_closed(struct drive *d, struct lane *l)
 		open_ns = l->plan->open_ns;
 	if (open_ns < l->retry_ns)
 		open_ns = l->retry_ns;
-	if (open_ns > d->now_ns)
+	if (d->has_started && open_ns > d->now_ns)
 		sleep_until(d, l, open_ns);
 	else if (d->connecting >= CONNECTING_MAX)
 		sleep_until(d, l, d->now_ns + NS_PER_MS);

@@ -16,7 +16,7 @@
 /* One connection that asks for the mark, as every later one will. */
 static bool wait_for_check(struct driver_pg *d, int epoll_fd, const struct run *r, struct err *e)
 {
-	int64_t deadline_ns = clock_mono_ns(&r->clock) + CHECK_TIMEOUT_NS;
+	int64_t deadline_ns = clock_mono_ns(&(struct clock){ 0 }) + CHECK_TIMEOUT_NS;
 	struct driver_answer answer;
 	struct epoll_event event;
 
@@ -31,7 +31,7 @@ static bool wait_for_check(struct driver_pg *d, int epoll_fd, const struct run *
 		}
 		if (run_stopped(r))
 			return err_set(e, ERR_INTERRUPTED, "interrupted before the start");
-		if (clock_mono_ns(&r->clock) > deadline_ns) {
+		if (clock_mono_ns(&(struct clock){ 0 }) > deadline_ns) {
 			err_set(e, ERR_ENV, "the target did not answer within 15 s");
 			return err_hint(e, "is the server running, and not stopped?");
 		}

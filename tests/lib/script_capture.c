@@ -79,10 +79,10 @@ static void add_copy(struct script *s, struct request_record *q, const char *tex
 	size_t n = 0;
 
 	for (size_t i = 0; i < copy.n; i++) {
-		bool is_escape = copy.p[i] == '\\' && i + 1 < copy.n && copy.p[i + 1] == 'n';
+		bool is_escape = copy.p[i] == '\\' && i + 1 < copy.n;
 
-		out[n++] = is_escape ? '\n' : copy.p[i];
 		i += is_escape;
+		out[n++] = !is_escape ? copy.p[i] : copy.p[i] == 't' ? '\t' : '\n';
 	}
 	q->copy_data = (struct slice){ copy.p, n };
 }

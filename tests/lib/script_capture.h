@@ -8,7 +8,7 @@
  * STATES is the transaction state before and after, "IT". FORM is one of simple,
  * unnamed, named, prepare, copyin, copyout, fetch. Words: stmt=N, error=SQLSTATE,
  * bind=TEXT (may repeat), edge=SEQ:ROW:COLUMN:VALUE (strong), nosync, external,
- * unknown, lost, secret, cancelled, copy=TEXT (\n for newlines). SQL goes into the
+ * unknown, lost, secret, cancelled, copy=TEXT (with \t and \n). SQL goes into the
  * template as it stands; digits become ? in the route. Lines starting with # and
  * empty ones are left out. Requests must come by session in order; the file gets
  * them by their end, as a capture would.
