@@ -1,0 +1,36 @@
+/*
+ * head.h - the JSON document at the head of a capture (docs/formats/rcap.md).
+ */
+#ifndef REPROD_HEAD_H
+#define REPROD_HEAD_H
+
+#include "capture/ledger.h"
+#include "capture/match.h"
+#include "core/model/policy.h"
+#include "core/model/token.h"
+
+struct head_facts {
+	const struct policy *policy;
+	const struct token_key *key;
+	const struct ledger *ledger;
+	const struct match_server *server;
+	struct json *sources; /* list of {kind, name} */
+	struct json *audit; /* live captures only, or NULL */
+	struct json *identity; /* of --server-profile, or NULL */
+	struct json *lines; /* of log sources, or NULL */
+	struct json *log_requests; /* likewise {paired, unpaired} */
+	const char *clock_kind; /* "packets" or "log" */
+	int64_t fineness_ns; /* of the stamps seen; 0 unknown */
+	int64_t start_ns, end_ns; /* 0: nothing came */
+	uint64_t sessions, requests, prepares;
+	uint64_t unreadable, secret; /* statements without text */
+	bool is_complete;
+};
+
+/* The caller frees it. */
+struct json *head_json(const struct head_facts *f);
+/* Takes the identity out of a `snapshot describe` document: a new value, or NULL
+ * and *e. */
+struct json *head_identity(const char *profile_path, struct err *e);
+
+#endif

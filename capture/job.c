@@ -1,0 +1,245 @@
+#include "capture/job.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "capture/privilege.h"
+#include "capture/summary.h"
+
+static bool read_ports(struct job *j, struct err *e)
+{
+	for (size_t i = 0; i < j->args->ports.count; i++) {
+		const char *text = j->args->ports.items[i];
+		char *end;
+		unsigned long v = strtoul(text, &end, 10);
+
+		if (*text < '0' || *text > '9' || *end || v == 0 || v > 65535)
+			return err_set(e, ERR_USAGE, "'%s' is not a port", text);
+		if (j->match.port_count == MATCH_PORTS_MAX)
+			return err_set(e, ERR_USAGE, "at most %d ports", MATCH_PORTS_MAX);
+		j->match.ports[j->match.port_count++] = (uint16_t)v;
+	}
+	return true;
+}
+
+static void name_output(struct job *j)
+{
+	char text[CLOCK_TEXT_MAX], stamp[20];
+	size_t n = 0;
+
+	if (j->args->output) {
+		snprintf(j->output, sizeof j->output, "%s", j->args->output);
+		return;
+	}
+	clock_text(clock_wall_ns(&j->run->clock) / NS_PER_S * NS_PER_S, text);
+	for (const char *p = text; *p && n < sizeof stamp - 1; p++)
+		if (*p != '-' && *p != ':')
+			stamp[n++] = *p;
+	stamp[n] = '\0';
+	snprintf(j->output, sizeof j->output, "capture-%s.rcap", stamp);
+}
+
+bool job_init(struct job *j, struct run *r, const struct capture_args *a, struct err *e)
+{
+	*j = (struct job){ .run = r, .args = a, .output_fd = -1, .summary_fd = -1 };
+	privilege_no_core();
+	j->facts.sources = json_array();
+	name_output(j);
+	if (a->ids && strcmp(a->ids, "permute") != 0 && strcmp(a->ids, "keep") != 0)
+		return err_set(e, ERR_USAGE, "--ids is 'permute' or 'keep', not '%s'", a->ids);
+	return read_ports(j, e);
+}
+
+bool job_create_output(struct job *j, struct err *e)
+{
+	int fd;
+
+	if (strcmp(j->output, "-") == 0) {
+		if (j->run->is_json)
+			return err_set(e, ERR_USAGE, "-o - and --json cannot both have standard output");
+		j->writer = rcap_create(j->output, true, e);
+		return j->writer != NULL;
+	}
+	fd = open(j->output, O_WRONLY | O_CREAT | O_CLOEXEC | (j->run->is_forced ? 0 : O_EXCL), 0600);
+	if (fd < 0 && errno == EEXIST) {
+		err_set(e, ERR_USAGE, "'%s' exists", j->output);
+		return err_hint(e, "name another file with -o, or overwrite it with --force");
+	}
+	if (fd < 0)
+		return err_os(e, ERR_ENV, errno, "could not create '%s'", j->output);
+	j->is_created = true;
+	j->output_fd = fd;
+	if (j->run->is_forced && ftruncate(fd, 0) != 0 && errno != EINVAL)
+		return err_os(e, ERR_ENV, errno, "could not overwrite '%s'", j->output);
+	return true;
+}
+
+bool job_load_secrets(struct job *j, struct err *e)
+{
+	const struct capture_args *a = j->args;
+
+	if (!(a->policy ? policy_load(&j->policy, a->policy, e) : policy_defaults(&j->policy, e)))
+		return false;
+	if (a->ids && strcmp(a->ids, "permute") == 0) {
+		j->policy.is_permuting_ids = true;
+		policy_seal(&j->policy);
+	}
+	j->key = a->key ? token_key_load(a->key, e) : token_key_fresh(e);
+	if (!j->key)
+		return false;
+	if (a->server_profile) {
+		j->facts.identity = head_identity(a->server_profile, e);
+		if (!j->facts.identity)
+			return false;
+	}
+	return true;
+}
+
+bool job_start(struct job *j, struct err *e)
+{
+	struct pipeline_options o = { .policy = &j->policy, .key = j->key, .match = j->match, .facts = &j->facts };
+
+	if (!j->writer) {
+		int fd = j->output_fd;
+
+		j->output_fd = -1;
+		j->writer = rcap_create_fd(fd, j->output, e);
+	}
+	if (!j->writer)
+		return false;
+	/* Only keeps strangers from making chains long; no output depends on it. */
+	if (getrandom(&o.hash_seed, sizeof o.hash_seed, GRND_NONBLOCK) < 0)
+		o.hash_seed = 1;
+	o.writer = j->writer;
+	j->facts.policy = &j->policy;
+	j->facts.key = j->key;
+	if (!j->facts.clock_kind)
+		j->facts.clock_kind = "packets";
+	j->pipeline = pipeline_new(&o, e);
+	return j->pipeline != NULL;
+}
+
+void job_add_source(struct job *j, const char *kind, const char *name)
+{
+	struct json *s = json_object();
+
+	json_set_text(s, "kind", kind);
+	json_set_text(s, "name", name);
+	json_append(j->facts.sources, s);
+}
+
+/* ---- the end */
+
+static bool print_summary(const struct job *j, struct err *e)
+{
+	struct rcap *r = rcap_open(j->output, e);
+	CLEANUP(json_cleanup) struct json *doc = r ? capture_summary(r, j->run, e) : NULL;
+
+	if (doc)
+		json_print(doc, j->run->out);
+	rcap_close(r);
+	return doc != NULL;
+}
+
+/* The helper answers with its exit code; it has printed its own error. */
+static bool ask_helper(struct job *j, struct err *e)
+{
+	int status = 0;
+	char go = 'g';
+
+	if (write(j->summary_fd, &go, 1) != 1 || waitpid(j->summary_pid, &status, 0) != j->summary_pid)
+		return err_os(e, ERR_ENV, errno, "could not print the summary");
+	j->summary_pid = 0;
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		return err_set(e, ERR_ENV, "could not print the summary of '%s'", j->output);
+	return true;
+}
+
+static void print_ledger(struct job *j)
+{
+	const struct ledger *l = pipeline_ledger(j->pipeline);
+	CLEANUP(buf_free) struct buf text = { 0 };
+
+	if (j->run->is_quiet)
+		return;
+	if (j->facts.lines)
+		buf_addf(&text, "lines    %lld read\n", (long long)json_int(json_get(j->facts.lines, "read"), 0));
+	else
+		ledger_describe(l, &text);
+	if (token_key_is_fresh(j->key))
+		buf_add_text(&text, "key      fresh and gone: fits no snapshot scrubbed elsewhere (--key FILE keeps one)\n");
+	buf_addf(&text, "file     %s: %" PRIu64 " requests in %" PRIu64 " sessions\n", j->output,
+		pipeline_requests(j->pipeline), pipeline_sessions(j->pipeline));
+	fputs(buf_text(&text), strcmp(j->output, "-") == 0 ? j->run->log : j->run->out);
+}
+
+bool job_finish(struct job *j, bool is_whole, struct err *e)
+{
+	CLEANUP(json_cleanup) struct json *head = NULL;
+	struct rcap_writer *w = j->writer;
+
+	if (!pipeline_end(j->pipeline, e))
+		return false;
+	j->facts.is_complete = is_whole;
+	head = pipeline_head(j->pipeline);
+	j->writer = NULL;
+	if (!rcap_finish(w, head, e))
+		return false;
+	if (!j->run->is_json) {
+		print_ledger(j);
+		return true;
+	}
+	return j->summary_fd >= 0 ? ask_helper(j, e) : print_summary(j, e);
+}
+
+void job_free(struct job *j)
+{
+	pipeline_free(j->pipeline);
+	if (j->writer)
+		rcap_abandon(j->writer);
+	if (j->output_fd >= 0)
+		close(j->output_fd);
+	if (j->summary_fd >= 0)
+		close(j->summary_fd);
+	if (j->summary_pid)
+		waitpid(j->summary_pid, NULL, 0);
+	token_key_free(j->key);
+	policy_free(&j->policy);
+	json_free(j->facts.sources);
+	json_free(j->facts.audit);
+	json_free(j->facts.identity);
+	json_free(j->facts.lines);
+	json_free(j->facts.log_requests);
+}
+
+bool job_judge_emptiness(const struct job *j, enum err_kind kind, struct err *e)
+{
+	const struct ledger *l = pipeline_ledger(j->pipeline);
+
+	if (pipeline_requests(j->pipeline) || l->flows[FLOWS_POSTGRES])
+		return true;
+	if (l->flows[FLOWS_ENCRYPTED]) {
+		err_set(e, kind, "all %" PRIu64 " Postgres sessions are encrypted", l->flows[FLOWS_ENCRYPTED]);
+		return err_hint(e, "capture where it is clear (sslmode=disable on a trusted hop, behind the pooler), "
+			"or read the server's csvlog");
+	}
+	if (l->flows[FLOWS_HTTP]) {
+		err_set(e, kind, "no Postgres traffic, but %" PRIu64 " HTTP connections: HTTP pairing is not there yet",
+			l->flows[FLOWS_HTTP]);
+		return err_hint(e, "capture the packets between application and database");
+	}
+	if (!l->packets_seen) {
+		err_set(e, kind, "no packets");
+		return err_hint(e, "is it the right interface, filter and port?");
+	}
+	err_set(e, kind, "no Postgres traffic in %" PRIu64 " packets (%" PRIu64 " TLS, %" PRIu64
+		" other and %" PRIu64 " silent connections)", l->packets_seen, l->flows[FLOWS_TLS],
+		l->flows[FLOWS_OTHER], l->flows[FLOWS_SILENT] + l->flows[FLOWS_OTHER_PORT]);
+	return err_hint(e, "is it the right interface, filter and port? Unix sockets are invisible; "
+		"connections that were idle show nothing");
+}

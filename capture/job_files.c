@@ -1,0 +1,178 @@
+/* Reading files: packets of several merged by time, or Postgres logs. */
+#include <unistd.h>
+
+#include "capture/job.h"
+#include "capture/sniff.h"
+#include "capture/source_pglog.h"
+
+struct input {
+	struct source *source;
+	struct source_packet packet; /* the next one, borrowed from the source */
+	bool has_packet;
+};
+
+struct inputs {
+	struct input items[CLI_LIST_MAX];
+	size_t count;
+	bool was_cut;
+};
+
+static bool pull(struct job *j, struct inputs *in, struct input *i, struct err *e)
+{
+	enum step step = source_next(i->source, &i->packet, e);
+
+	i->has_packet = step == STEP_ITEM;
+	if (step == STEP_FAIL)
+		return false;
+	if (step == STEP_END && i->source->was_cut) {
+		in->was_cut = true;
+		pipeline_ledger(j->pipeline)->lost[LOST_CUT_INPUT]++;
+		run_note(j->run, "%s; what came before it is kept", i->source->note);
+	}
+	return true;
+}
+
+/* Files of one capture (rotated, or of several interfaces) come in any order. */
+static struct input *earliest(struct inputs *in)
+{
+	struct input *best = NULL;
+
+	for (size_t i = 0; i < in->count; i++)
+		if (in->items[i].has_packet && (!best || in->items[i].packet.time_ns < best->packet.time_ns))
+			best = &in->items[i];
+	return best;
+}
+
+static bool read_packets(struct job *j, struct inputs *in, struct err *e)
+{
+	struct run_progress progress = { .verb = "reading", .unit = "packets" };
+	struct input *i;
+	uint64_t n = 0;
+
+	for (size_t k = 0; k < in->count; k++)
+		if (!pull(j, in, &in->items[k], e))
+			return false;
+	while ((i = in->count == 1 && in->items[0].has_packet ? &in->items[0] : earliest(in))) {
+		if (!pipeline_packet(j->pipeline, &i->packet, e) || !pull(j, in, i, e))
+			return false;
+		if ((++n & 0xfff) == 0) {
+			run_progress_at(j->run, &progress, (double)n);
+			if (run_stopped(j->run))
+				break;
+		}
+	}
+	run_progress_end(j->run, &progress);
+	return true;
+}
+
+static bool open_inputs(struct job *j, struct inputs *in, struct cli_operands ops, struct err *e)
+{
+	for (size_t i = 0; i < ops.count; i++) {
+		struct source *s = source_pcap_open(ops.items[i], e);
+
+		if (!s)
+			return false;
+		in->items[in->count++].source = s;
+		job_add_source(j, "pcap", s->name);
+	}
+	return true;
+}
+
+static bool packets(struct job *j, struct cli_operands ops, bool *ret_is_whole, struct err *e)
+{
+	struct inputs in = { 0 };
+	bool ok = open_inputs(j, &in, ops, e) && job_start(j, e) && read_packets(j, &in, e);
+
+	for (size_t i = 0; i < in.count; i++)
+		source_close(in.items[i].source);
+	*ret_is_whole = !in.was_cut;
+	return ok;
+}
+
+static bool logs(struct job *j, struct cli_operands ops, struct err *e)
+{
+	struct source_pglog_options o = { .zone = j->args->zone, .run = j->run };
+	struct request_sink sink;
+	struct source_pglog *s;
+	bool ok;
+
+	j->facts.clock_kind = "log";
+	j->facts.fineness_ns = NS_PER_MS;
+	if (!job_start(j, e))
+		return false;
+	sink = pipeline_sink(j->pipeline);
+	s = source_pglog_new(&o, &sink, e);
+	ok = s != NULL;
+	for (size_t i = 0; ok && i < ops.count; i++) {
+		job_add_source(j, "pglog", ops.items[i]);
+		ok = source_pglog_read(s, ops.items[i], e);
+	}
+	if (ok) {
+		j->facts.lines = json_object();
+		j->facts.log_requests = json_object();
+		ok = source_pglog_finish(s, j->facts.lines, j->facts.log_requests, e);
+	}
+	source_pglog_free(s);
+	return ok;
+}
+
+static bool sniff_all(const struct job *j, struct cli_operands ops, enum input_kind *ret_kind, struct err *e)
+{
+	enum input_kind kind;
+	const char *name;
+
+	if (ops.count > CLI_LIST_MAX)
+		return err_set(e, ERR_USAGE, "at most %d inputs", CLI_LIST_MAX);
+	for (size_t i = 0; i < ops.count; i++) {
+		if (!sniff_input(ops.items[i], j->args->format, &kind, &name, e))
+			return false;
+		run_detail(j->run, "%s: %s", ops.items[i], name);
+		if (i && kind != *ret_kind)
+			return err_set(e, ERR_USAGE, "packets and logs cannot go into one capture");
+		*ret_kind = kind;
+	}
+	return true;
+}
+
+static bool is_packets_empty(const struct job *j, struct err *e)
+{
+	return !j->facts.lines && !job_judge_emptiness(j, ERR_INPUT, e);
+}
+
+/* An output that would hold nothing is taken away again. */
+static void discard_output(struct job *j)
+{
+	if (j->is_created && (!j->pipeline || !pipeline_sessions(j->pipeline)))
+		unlink(j->output);
+}
+
+enum outcome job_files(struct job *j, struct cli_operands ops, struct err *e)
+{
+	enum input_kind kind = INPUT_PCAP;
+	bool is_whole = true, ok;
+
+	if (!sniff_all(j, ops, &kind, e) || !job_load_secrets(j, e) || !job_create_output(j, e))
+		return OUTCOME_FAILED;
+	ok = kind == INPUT_PCAP ? packets(j, ops, &is_whole, e) : logs(j, ops, e);
+	if (!ok || run_stopped(j->run))
+		is_whole = false;
+	/* A failure in the middle leaves what came before it. */
+	if (ok || (j->pipeline && j->writer && pipeline_requests(j->pipeline))) {
+		struct err at_end = { 0 };
+
+		if (!job_finish(j, is_whole, &at_end) && ok) {
+			*e = at_end;
+			ok = false;
+		}
+	}
+	if (ok && is_packets_empty(j, e))
+		ok = false;
+	if (!ok)
+		discard_output(j);
+	if (ok && run_stopped(j->run)) {
+		err_set(e, ERR_INTERRUPTED, "interrupted");
+		err_hint(e, "what was read is in %s", j->output);
+		return OUTCOME_FAILED;
+	}
+	return ok ? OUTCOME_YES : OUTCOME_FAILED;
+}

@@ -1,0 +1,225 @@
+/* Capturing live: open, drop privileges, read until the time is over. */
+#include <errno.h>
+#include <inttypes.h>
+#include <pwd.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <signal.h>
+#include <syslog.h>
+#include <unistd.h>
+
+#include "capture/job.h"
+#include "capture/privilege.h"
+#include "capture/summary.h"
+
+struct live {
+	struct source *source;
+	int64_t ends_ns, said_ns; /* monotonic */
+	uint64_t said_requests;
+	bool has_said;
+};
+
+static int64_t own_cpu_ns(void)
+{
+	struct rusage u;
+
+	getrusage(RUSAGE_SELF, &u);
+	return ((int64_t)u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NS_PER_S +
+		((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec) * NS_PER_US;
+}
+
+static void note_drops(struct job *j, struct live *l)
+{
+	struct source_drops d = { 0 };
+
+	l->source->kind->drops(l->source, &d);
+	pipeline_ledger(j->pipeline)->lost[LOST_KERNEL] = d.kernel;
+	pipeline_ledger(j->pipeline)->lost[LOST_INTERFACE] = d.interface;
+}
+
+/* One line: once a second on a terminal, else every ten. */
+static void say_status(struct job *j, struct live *l, int64_t mono_ns)
+{
+	const struct ledger *g = pipeline_ledger(j->pipeline);
+	bool is_terminal = isatty(fileno(j->run->log));
+	uint64_t requests = pipeline_requests(j->pipeline);
+	char left[CLOCK_TEXT_MAX];
+
+	if (j->run->is_quiet || mono_ns - l->said_ns < (is_terminal ? 1 : 10) * NS_PER_S)
+		return;
+	l->said_ns = mono_ns;
+	note_drops(j, l);
+	fprintf(j->run->log,
+		"%s%" PRIu64 " packets, %" PRIu64 " requests, %" PRIu64 " dropped by the kernel, "
+		"%.1f ms of our CPU per 1,000 requests, %s left%s",
+		is_terminal ? "\r\033[K" : "", g->packets_seen, requests, g->lost[LOST_KERNEL],
+		requests ? (double)own_cpu_ns() / 1e6 * 1000 / (double)requests : 0.0,
+		clock_duration_text(l->ends_ns - mono_ns, left), is_terminal ? "" : "\n");
+	fflush(j->run->log);
+	l->has_said = is_terminal;
+}
+
+static bool capture_until(struct job *j, struct live *l, struct err *e)
+{
+	const struct clock *clock = &j->run->clock;
+	struct source_packet packet;
+	uint32_t n = 0;
+
+	for (;;) {
+		enum step step = source_next(l->source, &packet, e);
+		int64_t mono_ns;
+
+		if (step == STEP_FAIL)
+			return false;
+		if (step == STEP_END)
+			break;
+		if (step == STEP_ITEM && !pipeline_packet(j->pipeline, &packet, e))
+			return false;
+		/* The clock is asked once in 256 packets. */
+		if (step == STEP_ITEM && ++n % 256)
+			continue;
+		if (step == STEP_MORE && !pipeline_idle(j->pipeline, clock_wall_ns(clock), e))
+			return false;
+		mono_ns = clock_mono_ns(clock);
+		if (run_stopped(j->run) || mono_ns >= l->ends_ns)
+			break;
+		say_status(j, l, mono_ns);
+	}
+	return true;
+}
+
+/* Who captured what, when: in the file and in the system log. */
+static void audit(struct job *j, const struct source *s)
+{
+	const struct passwd *user = getpwuid(getuid());
+	struct json *a = json_object();
+
+	json_set_text(a, "user", user ? user->pw_name : NULL);
+	json_set_int(a, "uid", (int64_t)getuid());
+	json_set_time(a, "when", clock_wall_ns(&j->run->clock));
+	json_set_text(a, "interfaces", s->name);
+	json_set_text(a, "filter", source_live_filter(s));
+	json_set_text(a, "policy_digest", j->policy.digest);
+	j->facts.audit = a;
+	openlog("reprod", LOG_PID, LOG_AUTHPRIV);
+	syslog(LOG_NOTICE, "capture on %s, filter '%s', uid %u, to %s, policy %.12s", s->name,
+		source_live_filter(s), (unsigned)getuid(), j->output, j->policy.digest);
+	closelog();
+}
+
+/* Root's output cannot be read again after root became nobody: a child forked before
+ * that waits for a byte and prints the summary. It reads our own file alone. */
+static bool fork_helper(struct job *j, struct err *e)
+{
+	int ends[2];
+	pid_t pid;
+
+	if (!j->run->is_json || geteuid() != 0)
+		return true;
+	if (pipe(ends) != 0)
+		return err_os(e, ERR_ENV, errno, "could not make a pipe");
+	fflush(j->run->out);
+	pid = fork();
+	if (pid < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return err_os(e, ERR_ENV, errno, "could not fork");
+	}
+	if (pid == 0) {
+		struct err ours = { 0 };
+		char go = 0;
+		bool ok = false;
+		struct rcap *r;
+		struct json *doc;
+
+		close(ends[1]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		signal(SIGINT, SIG_IGN);
+		signal(SIGTERM, SIG_IGN);
+		if (read(ends[0], &go, 1) != 1)
+			_exit(0);
+		r = rcap_open(j->output, &ours);
+		doc = r ? capture_summary(r, j->run, &ours) : NULL;
+		if (doc) {
+			json_print(doc, j->run->out);
+			ok = fflush(j->run->out) == 0;
+		} else {
+			err_print(&ours, j->run->log);
+		}
+		_exit(ok ? 0 : 1);
+	}
+	close(ends[0]);
+	j->summary_fd = ends[1];
+	j->summary_pid = pid;
+	return true;
+}
+
+static bool open_all(struct job *j, struct live *l, struct err *e)
+{
+	struct source_live_options o = {
+		.interfaces = j->args->interfaces.items,
+		.interface_count = j->args->interfaces.count,
+		.filter = j->args->filter,
+		.ports = j->match.ports,
+		.port_count = j->match.port_count,
+		.self = j->run->self,
+	};
+	bool is_sudo = privilege_is_sudo();
+
+	l->source = source_live_open(&o, e);
+	if (!l->source || !job_create_output(j, e))
+		return false;
+	/* The key belongs to the user who called sudo, or to root itself. */
+	if (!is_sudo && !job_load_secrets(j, e))
+		return false;
+	if (!is_sudo && !fork_helper(j, e))
+		return false;
+	audit(j, l->source);
+	if (!privilege_drop(j->output_fd, e) || (is_sudo && !job_load_secrets(j, e)))
+		return false;
+	json_set_text(j->facts.audit, "policy_digest", j->policy.digest);
+	job_add_source(j, "live", l->source->name);
+	return job_start(j, e);
+}
+
+static bool finish(struct job *j, struct live *l, struct err *e)
+{
+	bool is_whole = !run_stopped(j->run) && !l->source->was_cut;
+
+	note_drops(j, l);
+	if (l->has_said)
+		fputc('\n', j->run->log);
+	if (l->source->note[0])
+		run_note(j->run, "%s", l->source->note);
+	return job_finish(j, is_whole, e);
+}
+
+enum outcome job_live(struct job *j, struct err *e)
+{
+	struct live l = { 0 };
+	bool ok = open_all(j, &l, e);
+
+	if (ok) {
+		l.said_ns = clock_mono_ns(&j->run->clock);
+		l.ends_ns = l.said_ns + j->args->for_ns;
+		ok = capture_until(j, &l, e);
+	}
+	if (j->writer && j->pipeline) {
+		struct err at_end = { 0 };
+
+		if (!finish(j, &l, &at_end) && ok) {
+			*e = at_end;
+			ok = false;
+		}
+	} else if (j->is_created) {
+		unlink(j->output);
+	}
+	source_close(l.source);
+	if (ok && run_stopped(j->run)) {
+		err_set(e, ERR_INTERRUPTED, "interrupted");
+		err_hint(e, "what came until then is in %s", j->output);
+		return OUTCOME_FAILED;
+	}
+	return ok && job_judge_emptiness(j, ERR_ENV, e) ? OUTCOME_YES : OUTCOME_FAILED;
+}

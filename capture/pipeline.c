@@ -1,0 +1,197 @@
+#include "capture/pipeline.h"
+
+#include <stdlib.h>
+
+struct pipeline {
+	struct rcap_writer *writer;
+	struct head_facts *facts;
+	struct ledger ledger;
+	struct scrub *scrub;
+	struct match *match;
+	struct flow_table *flows;
+	int64_t now_ns, flushed_ns;
+	bool has_news; /* since the last flush */
+	bool has_ns, has_us; /* stamps finer than a microsecond, than a millisecond */
+};
+
+struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
+{
+	struct pipeline *p = calloc(1, sizeof *p);
+	struct flow_limits limits = { .hash_seed = o->hash_seed };
+	struct request_sink sink;
+	struct flow_sink flow_sink;
+
+	if (!p)
+		goto out;
+	p->writer = o->writer;
+	p->facts = o->facts;
+	p->scrub = scrub_new(o->policy, o->key, o->writer);
+	if (!p->scrub)
+		goto out;
+	sink = scrub_sink(p->scrub);
+	p->match = match_new(&o->match, &sink, &p->ledger);
+	if (!p->match)
+		goto out;
+	flow_sink = match_flow_sink(p->match);
+	p->flows = flow_table_new(&flow_sink, &limits);
+	if (!p->flows)
+		goto out;
+	p->facts->ledger = &p->ledger;
+	p->facts->server = match_server(p->match);
+	return p;
+out:
+	pipeline_free(p);
+	err_set(e, ERR_ENV, "out of memory");
+	return NULL;
+}
+
+void pipeline_free(struct pipeline *p)
+{
+	if (!p)
+		return;
+	flow_table_free(p->flows);
+	match_free(p->match);
+	scrub_free(p->scrub);
+	free(p);
+}
+
+/* ---- the head */
+
+static int64_t fineness(const struct pipeline *p)
+{
+	if (!p->now_ns)
+		return p->facts->fineness_ns;
+	if (p->has_ns)
+		return 1;
+	return p->has_us ? NS_PER_US : NS_PER_MS;
+}
+
+struct json *pipeline_head(struct pipeline *p)
+{
+	struct head_facts *f = p->facts;
+
+	f->fineness_ns = fineness(p);
+	f->sessions = scrub_sessions(p->scrub);
+	f->requests = scrub_requests(p->scrub);
+	f->prepares = p->ledger.prepares;
+	f->unreadable = scrub_unreadable(p->scrub);
+	f->secret = scrub_secret(p->scrub);
+	return head_json(f);
+}
+
+static bool flush(struct pipeline *p, int64_t now_ns, struct err *e)
+{
+	CLEANUP(json_cleanup) struct json *head = NULL;
+
+	p->flushed_ns = now_ns;
+	if (!p->has_news)
+		return true;
+	p->has_news = false;
+	head = pipeline_head(p);
+	return rcap_flush(p->writer, head, e);
+}
+
+/* ---- packets */
+
+static void note_time(struct pipeline *p, int64_t time_ns)
+{
+	struct head_facts *f = p->facts;
+
+	if (!f->start_ns || time_ns < f->start_ns)
+		f->start_ns = time_ns;
+	if (time_ns > f->end_ns)
+		f->end_ns = time_ns;
+	/* Stamps of several interfaces may step back a little: time does not. */
+	if (time_ns > p->now_ns)
+		p->now_ns = time_ns;
+	p->has_ns |= time_ns % NS_PER_US != 0;
+	p->has_us |= time_ns % NS_PER_MS != 0;
+}
+
+bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, struct err *e)
+{
+	struct packet tcp;
+	enum packet_verdict v = packet_decode(packet->link, packet->bytes, packet->n, packet->wire_n, &tcp);
+
+	note_time(p, packet->time_ns);
+	p->ledger.packets_seen++;
+	p->has_news = true;
+	if (v != PACKET_TCP) {
+		p->ledger.packets_skipped[v]++;
+		return true;
+	}
+	p->ledger.packets_decoded++;
+	match_set_time(p->match, p->now_ns);
+	if (!flow_feed(p->flows, &tcp, packet->time_ns))
+		return err_set(e, ERR_ENV, "out of memory");
+	if (!match_ok(p->match, e))
+		return false;
+	if (!p->flushed_ns)
+		p->flushed_ns = p->now_ns;
+	return p->now_ns - p->flushed_ns < NS_PER_S || flush(p, p->now_ns, e);
+}
+
+bool pipeline_idle(struct pipeline *p, int64_t wall_ns, struct err *e)
+{
+	return wall_ns - p->flushed_ns < NS_PER_S || flush(p, wall_ns, e);
+}
+
+bool pipeline_end(struct pipeline *p, struct err *e)
+{
+	flow_end_all(p->flows, p->now_ns);
+	return match_ok(p->match, e);
+}
+
+/* ---- requests of other sources */
+
+static bool pass_session(void *data, const struct raw_session *s, struct err *e)
+{
+	struct pipeline *p = data;
+	struct request_sink sink = scrub_sink(p->scrub);
+
+	p->has_news = true;
+	return sink.session(sink.data, s, e);
+}
+
+static bool pass_request(void *data, const struct raw_request *q, struct err *e)
+{
+	struct pipeline *p = data;
+	struct request_sink sink = scrub_sink(p->scrub);
+	struct head_facts *f = p->facts;
+
+	p->has_news = true;
+	if (!f->start_ns || q->start_ns < f->start_ns)
+		f->start_ns = q->start_ns;
+	if (q->end_ns > f->end_ns)
+		f->end_ns = q->end_ns;
+	if (!sink.request(sink.data, q, e))
+		return false;
+	if (!p->flushed_ns)
+		p->flushed_ns = q->end_ns;
+	return q->end_ns - p->flushed_ns < NS_PER_S || flush(p, q->end_ns, e);
+}
+
+struct request_sink pipeline_sink(struct pipeline *p)
+{
+	return (struct request_sink){ pass_session, pass_request, p };
+}
+
+struct ledger *pipeline_ledger(struct pipeline *p)
+{
+	return &p->ledger;
+}
+
+uint64_t pipeline_requests(const struct pipeline *p)
+{
+	return scrub_requests(p->scrub);
+}
+
+uint64_t pipeline_sessions(const struct pipeline *p)
+{
+	return scrub_sessions(p->scrub);
+}
+
+const struct flow_counts *pipeline_flows(const struct pipeline *p)
+{
+	return flow_counts(p->flows);
+}

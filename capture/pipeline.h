@@ -1,0 +1,43 @@
+/*
+ * pipeline.h - packets in, capture file out: decode, flow, match, scrub, write.
+ *
+ * Owns the parts in between; the writer, policy and key are the caller's. Runs on
+ * packet time alone, so the same packets with the same key give the same bytes.
+ * The file is flushed once a second of that time. One thread.
+ */
+#ifndef REPROD_PIPELINE_H
+#define REPROD_PIPELINE_H
+
+#include "capture/head.h"
+#include "capture/match.h"
+#include "capture/scrub.h"
+#include "capture/source.h"
+
+struct pipeline;
+
+struct pipeline_options {
+	const struct policy *policy;
+	const struct token_key *key;
+	struct rcap_writer *writer;
+	struct match_options match;
+	uint64_t hash_seed;
+	struct head_facts *facts; /* what the pipeline cannot know; it fills in the rest */
+};
+
+struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e);
+bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, struct err *e) MUST_USE;
+/* Live, without packets: a flush is due all the same. */
+bool pipeline_idle(struct pipeline *p, int64_t wall_ns, struct err *e) MUST_USE;
+/* Ends all connections. The head is then final. */
+bool pipeline_end(struct pipeline *p, struct err *e) MUST_USE;
+/* For other readers of requests: the scrubber alone, with the pipeline's flushing. */
+struct request_sink pipeline_sink(struct pipeline *p);
+struct ledger *pipeline_ledger(struct pipeline *p);
+uint64_t pipeline_requests(const struct pipeline *p);
+uint64_t pipeline_sessions(const struct pipeline *p);
+const struct flow_counts *pipeline_flows(const struct pipeline *p);
+/* A new document; the caller frees it. */
+struct json *pipeline_head(struct pipeline *p);
+void pipeline_free(struct pipeline *p);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * privilege.h - a capture needs root for one moment: opening the sockets.
+ *
+ * After that the process is the calling user (SUDO_UID) or, when root called,
+ * "nobody"; it cannot gain anything back and leaves no core file.
+ */
+#ifndef REPROD_PRIVILEGE_H
+#define REPROD_PRIVILEGE_H
+
+#include "core/base/err.h"
+
+/* No core dumps: memory holds what is not scrubbed yet. */
+void privilege_no_core(void);
+/* True when the caller is root by sudo; then files belong to SUDO_UID. */
+bool privilege_is_sudo(void);
+/* Gives the open output to the calling user and becomes him. No-op unless root. */
+bool privilege_drop(int output_fd, struct err *e) MUST_USE;
+
+#endif

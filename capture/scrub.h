@@ -1,0 +1,28 @@
+/*
+ * scrub.h - raw sessions and requests to sealed records: the only maker of them.
+ *
+ * Every text, literal, bind value, COPY field, name and client address passes the
+ * policy here (core/model/sqlscrub.h); the server's address stays in clear. Fails
+ * closed: a text that does not lex leaves a fixed route and no text. Policy, key
+ * and writer outlive it. One thread.
+ */
+#ifndef REPROD_SCRUB_H
+#define REPROD_SCRUB_H
+
+#include "core/model/rcap.h"
+#include "core/model/request.h"
+#include "core/model/token.h"
+
+struct scrub;
+
+struct scrub *scrub_new(const struct policy *policy, const struct token_key *key, struct rcap_writer *writer);
+struct request_sink scrub_sink(struct scrub *s);
+/* Records given to the writer; prepares are not among the requests. */
+uint64_t scrub_sessions(const struct scrub *s);
+uint64_t scrub_requests(const struct scrub *s);
+/* Statements whose text did not lex, and those that carried a secret. */
+uint64_t scrub_unreadable(const struct scrub *s);
+uint64_t scrub_secret(const struct scrub *s);
+void scrub_free(struct scrub *s);
+
+#endif
