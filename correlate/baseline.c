@@ -77,7 +77,8 @@ static void flag_louder(struct bucket_list *buckets, size_t from, size_t to, str
 		buckets->items[work[i].index].is_flagged = true;
 }
 
-/* Pearson dispersion of the exceedance counts over the middle nine tenths. */
+/* Pearson dispersion of the exceedance counts, from the quieter 70 %: what is looked
+ * for must not raise its own bar. */
 static double dispersion(const struct ranked *work, size_t used)
 {
 	size_t cut = used / 20;
@@ -85,9 +86,10 @@ static double dispersion(const struct ranked *work, size_t used)
 
 	if (used < 10)
 		return 1;
-	for (size_t i = cut; i < used - cut; i++)
+	size_t end = (size_t)(quiet_share * (double)used);
+	for (size_t i = cut; i < end; i++)
 		sum += work[i].value * work[i].value;
-	return fmax(1, sum / (double)(used - 2 * cut));
+	return fmax(1, sum / (double)(end - cut));
 }
 
 /* Quasi-binomial: counts divided by the dispersion, at most 30 % of the buckets. */
@@ -122,6 +124,15 @@ static bool flag_exceeding(const struct series_route *r, struct bucket_list *buc
 	return has_changed;
 }
 
+static void set_limits(struct baseline_segment *segment)
+{
+	double us = series_bin_us(segment->bin);
+
+	segment->slow_bin = series_bin((int64_t)fmax(2 * us, us + 5000));
+	segment->p99_ms = segment->n < QUANTILE_P99_MIN ? NAN : us / 1e3;
+	segment->slow_ms = series_bin_us(segment->slow_bin) / 1e3;
+}
+
 static void fit_segment(struct baseline_segment *segment, const struct series_route *r,
 	struct bucket_list *buckets, size_t from, size_t to, struct ranked *work)
 {
@@ -136,10 +147,7 @@ static void fit_segment(struct baseline_segment *segment, const struct series_ro
 	}
 	segment->n = pool(r, buckets, from, to, bins);
 	segment->bin = bucket_pool_quantile(bins, segment->n, 1 - tail);
-	double us = series_bin_us(segment->bin);
-	segment->slow_bin = series_bin((int64_t)fmax(2 * us, us + 5000));
-	segment->p99_ms = segment->n < QUANTILE_P99_MIN ? NAN : us / 1e3;
-	segment->slow_ms = series_bin_us(segment->slow_bin) / 1e3;
+	set_limits(segment);
 }
 
 struct split {
@@ -318,4 +326,40 @@ void baseline_fit(struct baseline *base, const struct series *s, const struct se
 	free(work);
 	free(values);
 	free(index);
+}
+
+static bool is_loud(const struct bucket *b, const struct series *s, int64_t width_ns,
+	const struct span *loud, size_t count)
+{
+	int64_t from = series_tick(s, b->start_ns), to = series_tick(s, b->start_ns + width_ns);
+
+	for (size_t i = 0; i < count; i++)
+		if (loud[i].from_tick < to && loud[i].to_tick > from)
+			return true;
+	return false;
+}
+
+void baseline_refit(struct baseline *base, const struct series *s, const struct series_route *r,
+	struct bucket_list *buckets, const struct span *loud, size_t count)
+{
+	uint64_t bins[SERIES_BINS];
+
+	for (size_t i = 0; i < buckets->count; i++)
+		buckets->items[i].is_flagged =
+			is_loud(&buckets->items[i], s, buckets->width_ns, loud, count);
+	for (size_t k = 0; k < base->count; k++) {
+		struct baseline_segment *segment = &base->segments[k];
+		bool has_next = k + 1 < base->count;
+		size_t from = k ? bucket_of(buckets, base->shift_ns) + 1 : 0;
+		size_t to = has_next ? bucket_of(buckets, base->shift_ns) : buckets->count;
+		uint64_t n = pool(r, buckets, from, to, bins), all = 0;
+
+		for (size_t i = from; i < to; i++)
+			all += buckets->items[i].n;
+		if (n < QUANTILE_P99_MIN || n * 2 < all)
+			continue;
+		segment->n = n;
+		segment->bin = bucket_pool_quantile(bins, n, 1 - tail);
+		set_limits(segment);
+	}
 }

@@ -32,6 +32,10 @@ struct baseline {
 /* Marks buckets as flagged. */
 void baseline_fit(struct baseline *base, const struct series *s, const struct series_route *r,
 	struct bucket_list *buckets);
+/* Takes the quantiles again without the buckets that overlap the (joined) loud ticks;
+ * keeps what it had when less than half of a segment would be left. */
+void baseline_refit(struct baseline *base, const struct series *s, const struct series_route *r,
+	struct bucket_list *buckets, const struct span *loud, size_t count);
 const struct baseline_segment *baseline_at(const struct baseline *base, int64_t tick);
 
 #endif

@@ -10,6 +10,10 @@
 
 #include "core/model/series.h"
 
+struct span {
+	int64_t from_tick, to_tick; /* [from, to) */
+};
+
 enum bucket_state { BUCKET_OK, BUCKET_LOW, BUCKET_EMPTY };
 
 struct bucket {

@@ -50,13 +50,48 @@ int64_t analysis_bucket(
 
 /* ---- routes */
 
+/* Spans of the spikes that end, joined. NULL when out of memory. */
+static struct span *loud_spans(const struct spike_list *spikes, size_t *ret_count)
+{
+	struct span *loud = calloc(spikes->count + 1, sizeof(*loud));
+	size_t count = 0;
+
+	for (size_t i = 0; loud && i < spikes->count; i++)
+		if (spikes->items[i].kind != SPIKE_LEVEL_SHIFT)
+			loud[count++] = spikes->items[i].span;
+	*ret_count = span_join(loud, count, 0);
+	return loud;
+}
+
+/* Spikes once found are kept out of the baseline, and then looked for again. */
+static bool find_spikes(struct tested_route *t)
+{
+	size_t count;
+	struct span *loud;
+
+	if (!spike_find(&t->spikes, &t->view))
+		return false;
+	loud = loud_spans(&t->spikes, &count);
+	if (loud && count) {
+		view_refit(&t->view, loud, count);
+		spike_list_free(&t->spikes);
+		if (!spike_find(&t->spikes, &t->view)) {
+			free(loud);
+			return false;
+		}
+	}
+	free(loud);
+	return loud != NULL;
+}
+
 static bool open_route(
 	struct tested_route *t, const struct analysis *a, const struct series_route *r)
 {
 	*t = (struct tested_route){ 0 };
 	if (!view_init(&t->view, a->series, r, a->bucket_ns))
 		return false;
-	if (!spike_find(&t->spikes, &t->view)) {
+	if (!find_spikes(t)) {
+		spike_list_free(&t->spikes);
 		view_free(&t->view);
 		return false;
 	}
@@ -122,21 +157,14 @@ static size_t look(struct analysis *a, const struct series_route *named, struct 
 
 static bool learn_quiet(struct tested_route *t)
 {
-	struct span *loud = calloc(t->spikes.count + 1, sizeof(*loud));
-	size_t count = 0;
+	size_t count;
+	struct span *loud = loud_spans(&t->spikes, &count);
 
 	t->explained = calloc(t->spikes.count + 1, sizeof(*t->explained));
-	if (!loud || !t->explained) {
-		free(loud);
-		return false;
-	}
-	for (size_t i = 0; i < t->spikes.count; i++)
-		if (t->spikes.items[i].kind != SPIKE_LEVEL_SHIFT)
-			loud[count++] = t->spikes.items[i].span;
-	count = span_join(loud, count, 0);
-	view_learn_quiet(&t->view, loud, count);
+	if (loud)
+		view_learn_quiet(&t->view, loud, count);
 	free(loud);
-	return true;
+	return loud && t->explained;
 }
 
 static bool open_routes(struct analysis *a, const struct series_route *named)
@@ -157,11 +185,15 @@ static bool open_routes(struct analysis *a, const struct series_route *named)
 			a->untested += count - i;
 			break;
 		}
-		if (!open_route(t, a, a->series->routes[choices[i].index]) || !learn_quiet(t))
+		if (!open_route(t, a, a->series->routes[choices[i].index]))
 			break;
-		ticks += t->view.ticks;
-		a->spiking_count += t->spikes.count > 0;
 		a->route_count++;
+		a->spiking_count += t->spikes.count > 0;
+		ticks += t->view.ticks;
+		if (!learn_quiet(t)) {
+			free(choices);
+			return false;
+		}
 	}
 	free(choices);
 	return a->routes != NULL;
@@ -286,24 +318,27 @@ static void set_q(struct finding *findings, size_t n)
 	}
 }
 
-static double material_share(const struct analysis *a, const struct finding *f,
-	const struct lineup *l)
+static double material_share(const struct analysis *a, const struct lineup *l)
 {
-	double lost = a->routes[f->route].lost_s;
+	double most = 0;
 
-	return lost > 0 ? l->lost_s / lost : 1;
+	/* The worst route's: a quiet one's own ripples are no share of the trouble. */
+	for (size_t i = 0; i < a->spiking_count; i++)
+		most = fmax(most, a->routes[i].lost_s);
+	return most > 0 ? l->lost_s / most : 1;
 }
 
 static bool lines_up(const struct analysis *a, const struct finding *f, const struct lineup *l)
 {
 	return !f->is_lone && f->q <= level && l->lift >= lift_min && l->hit >= HITS_MIN &&
-	       !f->lag.is_before && (material_share(a, f, l) >= material || f->p <= 0.001);
+	       !f->lag.is_before && (material_share(a, l) >= material || f->p <= 0.001);
 }
 
 static bool is_suggestive(const struct analysis *a, const struct finding *f, const struct lineup *l)
 {
-	return f->p <= level && l->lift >= lift_min && l->hit >= 1 && !f->lag.is_before &&
-	       material_share(a, f, l) >= material;
+	return f->p <= level && l->lift >= lift_min &&
+	       l->hit >= (l->evaluable < HITS_MIN ? 1 : 2) && !f->lag.is_before &&
+	       material_share(a, l) >= material;
 }
 
 /* Windows with the measured effect behind them: what goes when it is taken out. */
@@ -433,9 +468,9 @@ static void judge(struct finding *f, const struct analysis *a)
 	else if (f->p <= level && f->lag.is_before)
 		say(f, VERDICT_NO_EVIDENCE, "the slow time starts %.1f s before it: probably a reaction",
 			-f->lag.lag_s);
-	else if (f->p <= level && l->hit && material_share(a, f, l) < material)
+	else if (f->p <= level && l->hit && material_share(a, l) < material)
 		say(f, VERDICT_NO_EVIDENCE, "its windows hold %.1f %% of the time lost, too little to matter",
-			100 * material_share(a, f, l));
+			100 * material_share(a, l));
 	else
 		say_nothing(f, l);
 }
@@ -509,7 +544,7 @@ static void judge_lone(struct finding *f, const struct analysis *a)
 	if (!l->evaluable)
 		say_nothing(f, l);
 	else if (l->hit && l->lift >= lift_min && f->p <= 2 * level &&
-		 material_share(a, f, l) >= material)
+		 material_share(a, l) >= material)
 		say(f, VERDICT_SUGGESTIVE, "one occurrence, coincidence not excluded: slow time in its window");
 	else if (l->hit)
 		say(f, VERDICT_CANNOT_TELL,
@@ -657,6 +692,10 @@ static bool rank(struct analysis *a)
 		struct finding *f = &a->findings[i];
 
 		f->group = i + 1;
+		if (!a->route_count) {
+			say(f, VERDICT_CANNOT_TELL, "no route has the requests that a p99 needs");
+			continue;
+		}
 		ok = measure_lag(f, a);
 		if (!ok)
 			break;
@@ -674,7 +713,7 @@ static bool rank(struct analysis *a)
 		if (ok && f->verdict == VERDICT_LINES_UP && f->group == i + 1)
 			accepted[count++] = f;
 	}
-	for (size_t i = 0; ok && i < a->finding_count; i++)
+	for (size_t i = 0; ok && a->route_count && i < a->finding_count; i++)
 		set_coverage(&a->findings[i], a);
 	free(accepted);
 	if (a->finding_count)

@@ -193,6 +193,39 @@ static bool is_material(const struct trial *t, const struct slow_list *slow)
 	return overlap_reaches(slow, t->first, t->end, SLOW_MIN);
 }
 
+static struct span in_flight(const struct slow_list *slow, size_t from, size_t to, uint64_t *ret_n)
+{
+	struct span span = { slow->items[from].from, slow->items[from].to + 1 };
+
+	*ret_n = 0;
+	for (size_t k = from; k < to; k++) {
+		if (slow->items[k].to + 1 > span.to_tick)
+			span.to_tick = slow->items[k].to + 1;
+		*ret_n += slow->items[k].count;
+	}
+	return span;
+}
+
+/* From the first slow arrival to the last slow end; when four fifths of the slow
+ * requests hang together, theirs: a lone one before a stall is not its onset. */
+static struct span slow_span(const struct trial *t, const struct slow_list *slow)
+{
+	uint64_t all, n;
+	struct span whole = in_flight(slow, t->first, t->end, &all);
+
+	for (size_t from = t->first, to; from < t->end; from = to) {
+		int64_t end = slow->items[from].to;
+
+		for (to = from + 1; to < t->end && slow->items[to].from <= end; to++)
+			if (slow->items[to].to > end)
+				end = slow->items[to].to;
+		struct span part = in_flight(slow, from, to, &n);
+		if (n >= SLOW_MIN && n * 5 >= all * 4)
+			return part;
+	}
+	return whole;
+}
+
 /* Benjamini and Hochberg; fills spans of what passed. */
 static size_t choose(struct trial *trials, size_t count, const struct slow_list *slow,
 	struct span *spans)
@@ -210,10 +243,7 @@ static size_t choose(struct trial *trials, size_t count, const struct slow_list 
 	for (size_t i = 0; i < passed; i++) {
 		if (!is_material(&trials[i], slow))
 			continue;
-		struct span span = { slow->items[trials[i].first].from, 0 };
-		for (size_t k = trials[i].first; k < trials[i].end; k++)
-			if (slow->items[k].to + 1 > span.to_tick || k == trials[i].first)
-				span.to_tick = slow->items[k].to + 1;
+		struct span span = slow_span(&trials[i], slow);
 		spans[kept++] = span;
 	}
 	return kept;

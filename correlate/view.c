@@ -57,6 +57,19 @@ static void add_pending(struct view *v)
 	}
 }
 
+static void sum_up(struct view *v)
+{
+	const struct series_route *r = v->route;
+	double *sums[] = { v->n, v->weight, v->exceed, v->slow, v->lost_s };
+
+	for (size_t i = 0; i < r->count; i++)
+		add_at(v, series_cell_tick(r->cells[i]), series_cell_bin(r->cells[i]),
+			series_cell_count(r->cells[i]));
+	add_pending(v);
+	for (size_t i = 0; i < LENGTH(sums); i++)
+		run_up(sums[i], v->ticks);
+}
+
 bool view_init(
 	struct view *v, const struct series *s, const struct series_route *r, int64_t bucket_ns)
 {
@@ -70,14 +83,15 @@ bool view_init(
 		view_free(v);
 		return false;
 	}
-	for (size_t i = 0; i < r->count; i++)
-		add_at(v, series_cell_tick(r->cells[i]), series_cell_bin(r->cells[i]),
-			series_cell_count(r->cells[i]));
-	add_pending(v);
-	double *sums[] = { v->n, v->weight, v->exceed, v->slow, v->lost_s };
-	for (size_t i = 0; i < LENGTH(sums); i++)
-		run_up(sums[i], v->ticks);
+	sum_up(v);
 	return true;
+}
+
+void view_refit(struct view *v, const struct span *loud, size_t count)
+{
+	baseline_refit(&v->base, v->series, v->route, &v->buckets, loud, count);
+	memset(v->n, 0, 5 * (v->ticks + 1) * sizeof(*v->n));
+	sum_up(v);
 }
 
 void view_free(struct view *v)

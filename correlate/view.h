@@ -27,10 +27,6 @@ struct view {
 	double quiet_square; /* mean of the square */
 };
 
-struct span {
-	int64_t from_tick, to_tick; /* [from, to) */
-};
-
 struct view_sum {
 	double n, weight, exceed, slow, lost_s;
 };
@@ -38,6 +34,8 @@ struct view_sum {
 bool view_init(struct view *v, const struct series *s, const struct series_route *r,
 	int64_t bucket_ns) MUST_USE;
 void view_free(struct view *v);
+/* Takes the baseline again without the loud spans, and the sums with it. */
+void view_refit(struct view *v, const struct span *loud, size_t count);
 /* Sums over [from, to), clipped to the capture. */
 struct view_sum view_sum(const struct view *v, struct span span);
 /* Sets the quiet figures from the time outside the spans. */
