@@ -109,8 +109,9 @@ static bool copy_piece(struct sync *s, int out, off_t at, size_t have, size_t ha
 	return true;
 }
 
-/* Reading both sides costs less than writing all: at 1.4 GB of page cache a compare
- * runs at memory speed, and what isn't written needs no write-back. */
+/* Measured on 374 MB after 8 s of pgbench: comparing takes as long as copying (0.3 s
+ * from page cache), but 33 MB are then left for write-back instead of 374, which
+ * would come down on the run that follows. */
 static bool copy_differences(struct sync *s, int in, int out, off_t size)
 {
 	if (ftruncate(out, size) != 0)

@@ -231,15 +231,20 @@ bool target_is_not_source(const char *dsn, const struct json *head, struct err *
 
 /* ---- does this capture fit this snapshot? */
 
+/* Heads name the server by the SHA-256 of its identifier; one in clear is compared too. */
 static bool is_source(const struct mark *m, const struct json *server)
 {
-	const char *source_id = json_text(json_get(server, "source_id"), "");
+	static const char *const keys[] = { "source_id", "system_identifier_sha256", "system_identifier" };
 	char hex[65];
 
-	if (!source_id[0])
-		source_id = json_text(json_get(server, "system_identifier_sha256"), "");
 	file_sha256_bytes(slice_of(m->system_identifier), hex);
-	return source_id[0] && strcmp(source_id, hex) == 0;
+	for (size_t i = 0; i < LENGTH(keys); i++) {
+		const char *id = json_text(json_get(server, keys[i]), "");
+
+		if (strcmp(id, hex) == 0 || strcmp(id, m->system_identifier) == 0)
+			return true;
+	}
+	return false;
 }
 
 static bool is_copy(const struct mark *m)
