@@ -50,6 +50,8 @@ static void print_sources(const struct json *s, FILE *to)
 {
 	const struct json *sources = json_get(s, "sources");
 
+	if (!json_count(sources) && !json_path(s, "server.address"))
+		return;
 	print_row(to, "from");
 	for (size_t i = 0; i < json_count(sources); i++) {
 		const struct json *source = json_at(sources, i);
@@ -176,6 +178,17 @@ static void print_interval(const struct json *latency, FILE *to)
 	fprintf(to, " %-18s", text);
 }
 
+/* A quoted identifier may hold anything, also what a terminal would obey. */
+static void print_cut(const char *text, FILE *to)
+{
+	bool is_long = strlen(text) > ROUTE_WIDTH;
+	size_t n = is_long ? ROUTE_WIDTH - 3 : strlen(text);
+
+	for (size_t i = 0; i < n; i++)
+		fputc((unsigned char)text[i] < 0x20 || text[i] == 0x7f ? '.' : text[i], to);
+	fputs(is_long ? "..." : "", to);
+}
+
 static void print_route(const struct json *route, FILE *to)
 {
 	const struct json *latency = json_get(route, "latency_ms");
@@ -198,9 +211,9 @@ static void print_route(const struct json *route, FILE *to)
 		fprintf(to, "  %-27s", why);
 		print_milliseconds(json_get(latency, "max"), to);
 	}
-	bool is_long = strlen(text) > ROUTE_WIDTH;
-	fprintf(to, "  %.*s%s\n", is_long ? ROUTE_WIDTH - 3 : ROUTE_WIDTH, text,
-		is_long ? "..." : "");
+	fputs("  ", to);
+	print_cut(text, to);
+	fputc('\n', to);
 }
 
 static void print_routes(const struct json *s, size_t shown, FILE *to)

@@ -1,0 +1,278 @@
+#include "capture/log_order.h"
+
+#include <stdlib.h>
+
+enum { WAITING_MAX = 100000 };
+
+static const int64_t hold_ns = 60 * NS_PER_S;
+static const size_t waiting_bytes_max = (size_t)64 << 20;
+
+struct held {
+	bool is_session;
+	bool is_counted; /* in_flight is known */
+	uint64_t number; /* order of arrival */
+	int64_t end_ns;
+	size_t size;
+	union {
+		struct raw_session session;
+		struct raw_request request;
+	};
+	/* binds and texts follow */
+};
+
+struct log_order {
+	const struct request_sink *sink;
+	/* first in, first out; a ring */
+	struct held **queue;
+	size_t head, count, room;
+	size_t bytes;
+	uint64_t number;
+	int64_t newest_ns;
+	/* heaps: requests by start, ends of those in flight */
+	struct held **starts;
+	int64_t *ends;
+	size_t start_count, start_room, end_count, end_room;
+};
+
+struct log_order *log_order_new(const struct request_sink *sink)
+{
+	struct log_order *o = calloc(1, sizeof(*o));
+
+	if (o) {
+		o->sink = sink;
+		o->newest_ns = INT64_MIN;
+	}
+	return o;
+}
+
+void log_order_free(struct log_order *o)
+{
+	if (!o)
+		return;
+	for (size_t i = 0; i < o->count; i++)
+		free(o->queue[(o->head + i) % o->room]);
+	free(o->queue);
+	free(o->starts);
+	free(o->ends);
+	free(o);
+}
+
+/* ---- two binary heaps, smallest on top */
+
+static bool grow(void **items, size_t *room, size_t count, size_t size)
+{
+	if (count < *room)
+		return true;
+	size_t n = *room ? 2 * *room : 256;
+	void *p = realloc(*items, n * size);
+	if (!p)
+		return false;
+	*items = p;
+	*room = n;
+	return true;
+}
+
+static bool is_before(const struct held *a, const struct held *b)
+{
+	if (a->request.start_ns != b->request.start_ns)
+		return a->request.start_ns < b->request.start_ns;
+	return a->number < b->number;
+}
+
+static bool push_start(struct log_order *o, struct held *h)
+{
+	if (!grow((void **)&o->starts, &o->start_room, o->start_count, sizeof(*o->starts)))
+		return false;
+	size_t at = o->start_count++;
+	for (; at && is_before(h, o->starts[(at - 1) / 2]); at = (at - 1) / 2)
+		o->starts[at] = o->starts[(at - 1) / 2];
+	o->starts[at] = h;
+	return true;
+}
+
+static struct held *pop_start(struct log_order *o)
+{
+	struct held *top = o->starts[0], *last = o->starts[--o->start_count];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < o->start_count) {
+		if (child + 1 < o->start_count && is_before(o->starts[child + 1], o->starts[child]))
+			child++;
+		if (!is_before(o->starts[child], last))
+			break;
+		o->starts[at] = o->starts[child];
+		at = child;
+	}
+	if (o->start_count)
+		o->starts[at] = last;
+	return top;
+}
+
+static bool push_end(struct log_order *o, int64_t end_ns)
+{
+	if (!grow((void **)&o->ends, &o->end_room, o->end_count, sizeof(*o->ends)))
+		return false;
+	size_t at = o->end_count++;
+	for (; at && end_ns < o->ends[(at - 1) / 2]; at = (at - 1) / 2)
+		o->ends[at] = o->ends[(at - 1) / 2];
+	o->ends[at] = end_ns;
+	return true;
+}
+
+static void pop_end(struct log_order *o)
+{
+	int64_t last = o->ends[--o->end_count];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < o->end_count) {
+		if (child + 1 < o->end_count && o->ends[child + 1] < o->ends[child])
+			child++;
+		if (o->ends[child] >= last)
+			break;
+		o->ends[at] = o->ends[child];
+		at = child;
+	}
+	if (o->end_count)
+		o->ends[at] = last;
+}
+
+/* ---- out */
+
+/* Everything that started up to then gets its in_flight. */
+static bool count_until(struct log_order *o, int64_t until_ns)
+{
+	while (o->start_count && o->starts[0]->request.start_ns <= until_ns) {
+		struct held *h = pop_start(o);
+
+		while (o->end_count && o->ends[0] <= h->request.start_ns)
+			pop_end(o);
+		if (!push_end(o, h->end_ns))
+			return false;
+		h->request.in_flight = (uint32_t)o->end_count;
+		h->is_counted = true;
+	}
+	return true;
+}
+
+static bool emit_first(struct log_order *o, struct err *e)
+{
+	struct held *h = o->queue[o->head];
+
+	/* Also those that start while it runs come before it in the order of starts. */
+	if (!h->is_session && !h->is_counted && !count_until(o, h->request.start_ns))
+		return err_set(e, ERR_ENV, "out of memory");
+	o->head = (o->head + 1) % o->room;
+	o->count--;
+	o->bytes -= h->size;
+	bool ok = h->is_session ? o->sink->session(o->sink->data, &h->session, e) :
+				  o->sink->request(o->sink->data, &h->request, e);
+	free(h);
+	return ok;
+}
+
+static bool emit_old(struct log_order *o, struct err *e)
+{
+	while (o->count && (o->queue[o->head]->end_ns <= o->newest_ns - hold_ns ||
+				   o->count > WAITING_MAX || o->bytes > waiting_bytes_max))
+		if (!emit_first(o, e))
+			return false;
+	return true;
+}
+
+bool log_order_flush(struct log_order *o, struct err *e)
+{
+	while (o->count)
+		if (!emit_first(o, e))
+			return false;
+	return true;
+}
+
+/* ---- in */
+
+static bool enqueue(struct log_order *o, struct held *h, struct err *e)
+{
+	if (o->count == o->room) {
+		size_t room = o->room ? 2 * o->room : 256;
+		struct held **queue = malloc(room * sizeof(struct held *));
+
+		if (!queue) {
+			free(h);
+			return err_set(e, ERR_ENV, "out of memory");
+		}
+		for (size_t i = 0; i < o->count; i++)
+			queue[i] = o->queue[(o->head + i) % o->room];
+		free(o->queue);
+		o->queue = queue;
+		o->head = 0;
+		o->room = room;
+	}
+	h->number = o->number++;
+	o->queue[(o->head + o->count++) % o->room] = h;
+	o->bytes += h->size;
+	if (h->end_ns > o->newest_ns)
+		o->newest_ns = h->end_ns;
+	if (!h->is_session && !push_start(o, h))
+		return err_set(e, ERR_ENV, "out of memory");
+	return emit_old(o, e);
+}
+
+static struct held *new_held(size_t extra, int64_t end_ns)
+{
+	struct held *h = malloc(sizeof(*h) + extra);
+
+	if (!h)
+		return NULL;
+	memset(h, 0, sizeof(*h));
+	h->size = sizeof(*h) + extra;
+	h->end_ns = end_ns;
+	return h;
+}
+
+static void keep(struct slice *s, char **to)
+{
+	if (s->n)
+		memcpy(*to, s->p, s->n);
+	s->p = *to;
+	*to += s->n;
+}
+
+bool log_order_session(struct log_order *o, const struct raw_session *s, int64_t at_ns, struct err *e)
+{
+	struct held *h = new_held(s->client.n + s->server.n + s->user.n + s->database.n +
+			s->application.n, at_ns);
+
+	if (!h)
+		return err_set(e, ERR_ENV, "out of memory");
+	char *to = (char *)(h + 1);
+	h->is_session = true;
+	h->session = *s;
+	keep(&h->session.client, &to);
+	keep(&h->session.server, &to);
+	keep(&h->session.user, &to);
+	keep(&h->session.database, &to);
+	keep(&h->session.application, &to);
+	return enqueue(o, h, e);
+}
+
+bool log_order_request(struct log_order *o, const struct raw_request *q, struct err *e)
+{
+	size_t extra = q->bind_count * sizeof(*q->binds) + q->text.n;
+
+	for (size_t i = 0; i < q->bind_count; i++)
+		extra += q->binds[i].bytes.n;
+	struct held *h = new_held(extra, q->end_ns);
+	if (!h)
+		return err_set(e, ERR_ENV, "out of memory");
+	struct raw_value *binds = (struct raw_value *)(h + 1);
+	char *to = (char *)(binds + q->bind_count);
+	h->request = *q;
+	h->request.binds = binds;
+	h->request.edges = NULL;
+	h->request.edge_count = 0;
+	keep(&h->request.text, &to);
+	for (size_t i = 0; i < q->bind_count; i++) {
+		binds[i] = q->binds[i];
+		keep(&binds[i].bytes, &to);
+	}
+	return enqueue(o, h, e);
+}

@@ -1,0 +1,158 @@
+#include "capture/zone.h"
+
+#include <stdlib.h>
+
+#include "core/base/cursor.h"
+#include "core/base/file.h"
+
+enum { TRANSITIONS_MAX = 20000, TYPES_MAX = 256, FILE_MAX = 1 << 20 };
+
+struct counts {
+	uint32_t isut, isstd, leap, transitions, types, letters;
+};
+
+static bool read_counts(struct cursor *c, struct counts *n)
+{
+	struct slice magic = cursor_bytes(c, 4);
+
+	if (!slice_is(magic, "TZif") || cursor_u8(c) < '2')
+		return false;
+	cursor_skip(c, 15);
+	n->isut = cursor_u32be(c);
+	n->isstd = cursor_u32be(c);
+	n->leap = cursor_u32be(c);
+	n->transitions = cursor_u32be(c);
+	n->types = cursor_u32be(c);
+	n->letters = cursor_u32be(c);
+	return !c->is_short && n->transitions <= TRANSITIONS_MAX && n->types >= 1 &&
+		n->types <= TYPES_MAX && n->letters <= 4096 && n->leap <= 4096 &&
+		n->isut <= TYPES_MAX && n->isstd <= TYPES_MAX;
+}
+
+static void read_types(struct zone *z, struct cursor *c, const struct counts *n)
+{
+	uint8_t at[TYPES_MAX] = { 0 };
+
+	for (uint32_t i = 0; i < n->types; i++) {
+		z->types[i].offset_ns = (int32_t)cursor_u32be(c) * NS_PER_S;
+		cursor_skip(c, 1);
+		at[i] = cursor_u8(c);
+	}
+	struct slice letters = cursor_bytes(c, n->letters);
+	for (uint32_t i = 0; i < n->types && at[i] < letters.n; i++)
+		snprintf(z->types[i].abbreviation, sizeof(z->types[i].abbreviation), "%.*s",
+			(int)(letters.n - at[i]), letters.p + at[i]);
+}
+
+/* The first block has 32-bit times and is stepped over (RFC 8536, 3.1). */
+static bool parse(struct zone *z, struct slice bytes)
+{
+	struct cursor c = cursor_of(bytes.p, bytes.n);
+	struct counts n;
+
+	if (!read_counts(&c, &n))
+		return false;
+	cursor_skip(&c, n.transitions * 5 + n.types * 6 + n.letters + n.leap * 8 + n.isstd + n.isut);
+	if (!read_counts(&c, &n))
+		return false;
+	z->types = calloc(n.types, sizeof(*z->types));
+	z->starts_s = calloc(n.transitions + 1, sizeof(*z->starts_s));
+	z->which = calloc(n.transitions + 1, 1);
+	if (!z->types || !z->starts_s || !z->which)
+		return false;
+	z->type_count = n.types;
+	z->transition_count = n.transitions;
+	for (uint32_t i = 0; i < n.transitions; i++)
+		z->starts_s[i] = (int64_t)cursor_u64be(&c);
+	for (uint32_t i = 0; i < n.transitions; i++)
+		z->which[i] = cursor_u8(&c) % (uint8_t)(n.types > 255 ? 255 : n.types);
+	read_types(z, &c, &n);
+	return !c.is_short;
+}
+
+static bool is_offset(const char *name)
+{
+	return (name[0] == '+' || name[0] == '-') && name[1] >= '0' && name[1] <= '9';
+}
+
+static bool set_offset(struct zone *z, const char *name)
+{
+	unsigned hours, minutes = 0;
+	int used = 0;
+
+	if (sscanf(name + 1, "%2u:%2u%n", &hours, &minutes, &used) < 2 &&
+		sscanf(name + 1, "%2u%2u%n", &hours, &minutes, &used) < 2 &&
+		sscanf(name + 1, "%2u%n", &hours, &used) < 1)
+		return false;
+	if (name[1 + used] || hours > 15 || minutes > 59)
+		return false;
+	z->types = calloc(1, sizeof(*z->types));
+	if (!z->types)
+		return false;
+	z->type_count = 1;
+	z->types[0].offset_ns = (hours * 3600 + minutes * 60) * NS_PER_S;
+	if (name[0] == '-')
+		z->types[0].offset_ns = -z->types[0].offset_ns;
+	return true;
+}
+
+bool zone_open(struct zone *z, const char *name, struct err *e)
+{
+	char path[256];
+	struct buf file = { 0 };
+	struct err why = { 0 };
+
+	*z = (struct zone){ 0 };
+	if (is_offset(name))
+		return set_offset(z, name) ||
+			err_set(e, ERR_USAGE, "'%s' is no offset from UTC, such as +02:00", name);
+	snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", name);
+	bool ok = name[0] && name[0] != '/' && !strstr(name, "..") &&
+		file_read(path, FILE_MAX, &file, &why) && parse(z, buf_slice(&file));
+	buf_free(&file);
+	if (ok)
+		return true;
+	zone_close(z);
+	err_set(e, ERR_USAGE, "time zone '%s' is not known here", name);
+	return err_hint(e, "give a name of /usr/share/zoneinfo (package tzdata), or an offset: +02:00");
+}
+
+void zone_close(struct zone *z)
+{
+	free(z->types);
+	free(z->starts_s);
+	free(z->which);
+	*z = (struct zone){ 0 };
+}
+
+static size_t type_at(const struct zone *z, int64_t utc_s)
+{
+	size_t low = 0, high = z->transition_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (z->starts_s[middle] <= utc_s)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? z->which[low - 1] : 0;
+}
+
+bool zone_to_utc(
+	const struct zone *z, int64_t local_ns, struct slice abbreviation, int64_t *ret_ns)
+{
+	for (size_t i = 0; i < z->type_count; i++) {
+		int64_t utc_ns = local_ns - z->types[i].offset_ns;
+
+		*ret_ns = utc_ns;
+		/* An offset given by hand is believed. */
+		if (z->transition_count == 0 && z->types[i].abbreviation[0] == '\0')
+			return true;
+		if (slice_is(abbreviation, z->types[i].abbreviation) &&
+			type_at(z, utc_ns / NS_PER_S) == i)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,301 @@
+#include "core/format/pglog.h"
+
+#include "core/base/clock.h"
+
+/* ---- small readers: each eats what it understood */
+
+static bool eat(struct slice *s, const char *text)
+{
+	size_t n = strlen(text);
+
+	if (s->n < n || memcmp(s->p, text, n) != 0)
+		return false;
+	s->p += n;
+	s->n -= n;
+	return true;
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* So many digits exactly. */
+static bool eat_digits(struct slice *s, unsigned count, int *ret)
+{
+	int v = 0;
+
+	if (s->n < count)
+		return false;
+	for (unsigned i = 0; i < count; i++) {
+		if (!is_digit(s->p[i]))
+			return false;
+		v = 10 * v + (s->p[i] - '0');
+	}
+	s->p += count;
+	s->n -= count;
+	*ret = v;
+	return true;
+}
+
+/* Digits after the point, as billionths. */
+static int64_t eat_fraction(struct slice *s)
+{
+	int64_t v = 0, unit = NS_PER_S / 10;
+
+	while (s->n && is_digit(*s->p)) {
+		v += (*s->p - '0') * unit;
+		unit /= 10;
+		s->p++;
+		s->n--;
+	}
+	return v;
+}
+
+/* ---- time */
+
+static bool is_utc(struct slice zone)
+{
+	return slice_is(zone, "UTC") || slice_is(zone, "GMT") || slice_is(zone, "UCT") ||
+		slice_is(zone, "Z");
+}
+
+/* "+03", "-0330", "+05:45"; ISO signs, as Postgres logs them. */
+static bool parse_offset(struct slice zone, int64_t *ret_ns)
+{
+	bool is_west = zone.n && zone.p[0] == '-';
+	int hours, minutes = 0;
+
+	if (!eat(&zone, "+") && !eat(&zone, "-"))
+		return false;
+	if (!eat_digits(&zone, 2, &hours))
+		return false;
+	(void)eat(&zone, ":");
+	if (zone.n && !eat_digits(&zone, 2, &minutes))
+		return false;
+	if (zone.n || hours > 15 || minutes > 59)
+		return false;
+	int64_t ns = (hours * 3600 + minutes * 60) * NS_PER_S;
+	*ret_ns = is_west ? -ns : ns;
+	return true;
+}
+
+bool pglog_parse_stamp(struct slice text, struct pglog_stamp *ret)
+{
+	struct slice s = text;
+	int year, month, day, hour, minute, second;
+	int64_t fraction = 0;
+
+	*ret = (struct pglog_stamp){ 0 };
+	if (!eat_digits(&s, 4, &year) || !eat(&s, "-") || !eat_digits(&s, 2, &month) ||
+		!eat(&s, "-") || !eat_digits(&s, 2, &day) || !eat(&s, " ") ||
+		!eat_digits(&s, 2, &hour) || !eat(&s, ":") || !eat_digits(&s, 2, &minute) ||
+		!eat(&s, ":") || !eat_digits(&s, 2, &second))
+		return false;
+	if (eat(&s, "."))
+		fraction = eat_fraction(&s);
+	if (!eat(&s, " ") || s.n == 0 || s.n > 32 || year < 1970 || year > 2200 || month < 1 ||
+		month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+		return false;
+	ret->local_ns = clock_days(year, month, day) * 86400 * NS_PER_S +
+		(hour * 3600 + minute * 60 + second) * NS_PER_S + fraction;
+	ret->zone = s;
+	ret->has_offset = is_utc(s) || parse_offset(s, &ret->offset_ns);
+	return true;
+}
+
+/* ---- which format */
+
+static bool is_stamped(struct slice s)
+{
+	int n;
+
+	return eat_digits(&s, 4, &n) && eat(&s, "-") && eat_digits(&s, 2, &n) && eat(&s, "-") &&
+		eat_digits(&s, 2, &n) && eat(&s, " ") && eat_digits(&s, 2, &n) && eat(&s, ":") &&
+		eat_digits(&s, 2, &n) && eat(&s, ":") && eat_digits(&s, 2, &n);
+}
+
+static bool holds(struct slice s, const char *text)
+{
+	return memmem(s.p, s.n, text, strlen(text)) != NULL;
+}
+
+enum pglog_format pglog_detect(struct slice first_bytes)
+{
+	struct slice s = first_bytes;
+	const char *comma;
+	struct pglog_stamp stamp;
+
+	if (s.n == 0)
+		return PGLOG_NONE;
+	if (s.p[0] == '{' && holds(s, "\"timestamp\":") &&
+		(holds(s, "\"error_severity\":") || holds(s, "\"session_id\":")))
+		return PGLOG_JSON;
+	if (is_stamped(s) && (comma = memchr(s.p, ',', s.n < 64 ? s.n : 64)) &&
+		pglog_parse_stamp((struct slice){ s.p, (size_t)(comma - s.p) }, &stamp))
+		return PGLOG_CSV;
+	if (holds(s, "LOG:  ") || holds(s, "ERROR:  ") || holds(s, "FATAL:  ") ||
+		holds(s, "STATEMENT:  ") || holds(s, "DETAIL:  "))
+		return PGLOG_STDERR;
+	return PGLOG_NONE;
+}
+
+/* ---- messages */
+
+static bool is_failure(struct slice severity)
+{
+	return slice_is(severity, "ERROR") || slice_is(severity, "FATAL") ||
+		slice_is(severity, "PANIC");
+}
+
+/* "12.345 ms" */
+static bool eat_duration(struct slice *s, int64_t *ret_ns)
+{
+	int64_t ms = 0;
+
+	if (s->n == 0 || !is_digit(*s->p))
+		return false;
+	while (s->n && is_digit(*s->p)) {
+		/* 100 years, far from overflow */
+		if (ms > INT64_C(3200000000000))
+			return false;
+		ms = 10 * ms + (*s->p - '0');
+		s->p++;
+		s->n--;
+	}
+	int64_t fraction = eat(s, ".") ? eat_fraction(s) : 0;
+	*ret_ns = ms * NS_PER_MS + fraction / 1000;
+	return eat(s, " ms");
+}
+
+/* "NAME[/PORTAL]: SQL" */
+static bool split_name(struct slice s, struct pglog_meaning *m)
+{
+	const char *end = memmem(s.p, s.n, ": ", 2);
+
+	if (!end)
+		return false;
+	struct slice name = { s.p, (size_t)(end - s.p) };
+	m->text = (struct slice){ end + 2, s.n - name.n - 2 };
+	const char *slash = name.n ? memchr(name.p, '/', name.n) : NULL;
+	if (slash) {
+		m->portal = (struct slice){ slash + 1, name.n - (size_t)(slash + 1 - name.p) };
+		name.n = (size_t)(slash - name.p);
+	}
+	if (!slice_is(name, "<unnamed>"))
+		m->statement = name;
+	return true;
+}
+
+static void mean_statement(struct slice s, struct pglog_meaning *m)
+{
+	if (eat(&s, "statement: ")) {
+		m->kind = PGLOG_STATEMENT;
+		m->text = s;
+	} else if (eat(&s, "execute fetch from ")) {
+		m->kind = split_name(s, m) ? PGLOG_FETCH : PGLOG_OTHER;
+	} else if (eat(&s, "execute ")) {
+		m->kind = split_name(s, m) ? PGLOG_EXECUTE : PGLOG_OTHER;
+	} else if (eat(&s, "fastpath function call: ")) {
+		m->kind = PGLOG_FASTPATH;
+	} else if (m->has_duration && (eat(&s, "parse ") || eat(&s, "bind "))) {
+		m->kind = PGLOG_PARSE_BIND;
+	} else if (m->has_duration && eat(&s, "plan:")) {
+		m->kind = PGLOG_PLAN;
+	}
+}
+
+static enum pglog_kind mean_connection(struct slice s)
+{
+	if (eat(&s, "connection received: "))
+		return PGLOG_RECEIVED;
+	/* replication connections never send statements that count */
+	if (eat(&s, "connection authorized: "))
+		return PGLOG_AUTHORIZED;
+	return eat(&s, "disconnection: ") ? PGLOG_DISCONNECTED : PGLOG_OTHER;
+}
+
+struct pglog_meaning pglog_mean(const struct pglog_line *line)
+{
+	struct pglog_meaning m = { 0 };
+	struct slice s = line->message;
+
+	if (is_failure(line->severity)) {
+		m.kind = PGLOG_ERROR;
+		m.text = line->query;
+		return m;
+	}
+	if (eat(&s, "duration: ")) {
+		if (!eat_duration(&s, &m.duration_ns))
+			return m;
+		m.has_duration = true;
+		if (s.n == 0) {
+			/* log_duration alone: Parse and Bind print the same words */
+			bool is_part = slice_is(line->command_tag, "PARSE") ||
+				slice_is(line->command_tag, "BIND");
+
+			m.kind = is_part ? PGLOG_PARSE_BIND : PGLOG_DURATION;
+			return m;
+		}
+		(void)eat(&s, "  ");
+	}
+	mean_statement(s, &m);
+	if (m.kind == PGLOG_OTHER && !m.has_duration)
+		m.kind = mean_connection(line->message);
+	return m;
+}
+
+/* ---- bind values */
+
+/* Lower case up to 16, upper case from 17. */
+bool pglog_has_parameters(struct slice detail, struct slice *ret_rest)
+{
+	*ret_rest = detail;
+	return eat(ret_rest, "parameters: ") || eat(ret_rest, "Parameters: ");
+}
+
+/* After the opening quote, up to the closing one; '' is '. */
+static bool unquote(struct slice *rest, struct buf *scratch)
+{
+	while (rest->n) {
+		const char *quote = memchr(rest->p, '\'', rest->n);
+
+		if (!quote)
+			return false;
+		size_t n = (size_t)(quote - rest->p);
+		bool is_doubled = n + 1 < rest->n && quote[1] == '\'';
+		buf_add(scratch, rest->p, n + is_doubled);
+		rest->p += n + 1 + is_doubled;
+		rest->n -= n + 1 + is_doubled;
+		if (!is_doubled)
+			return true;
+	}
+	return false;
+}
+
+enum step pglog_next_parameter(
+	struct slice *rest, struct buf *scratch, struct slice *ret_value, bool *ret_is_null)
+{
+	if (rest->n == 0)
+		return STEP_END;
+	(void)eat(rest, ", ");
+	if (!eat(rest, "$"))
+		return STEP_FAIL;
+	while (rest->n && is_digit(*rest->p)) {
+		rest->p++;
+		rest->n--;
+	}
+	if (!eat(rest, " = "))
+		return STEP_FAIL;
+	size_t before = scratch->n;
+	*ret_is_null = eat(rest, "NULL");
+	*ret_value = (struct slice){ NULL, 0 };
+	if (*ret_is_null)
+		return STEP_ITEM;
+	if (!eat(rest, "'") || !unquote(rest, scratch) || scratch->is_full)
+		return STEP_FAIL;
+	*ret_value = (struct slice){ scratch->p + before, scratch->n - before };
+	if (scratch->n == before)
+		*ret_value = SLICE("");
+	return STEP_ITEM;
+}
