@@ -3,6 +3,7 @@
 #include "core/model/sqlscrub_parts.h"
 
 enum { DIMENSIONS_MAX = 6, FORMAT_BINARY = 1 };
+enum { OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23 };
 
 static enum value_action drop(struct buf *out, size_t at, uint8_t *ret_flags)
 {
@@ -82,6 +83,25 @@ static enum value_action scrub_array(const struct sqlvalue *v, struct slice raw,
 		patch_u32be(out, at, (uint32_t)(out->n - at - 4));
 	}
 	return out->is_full ? drop(out, from, ret_flags) : action;
+}
+
+bool sqlbind_is_small(struct slice raw, uint32_t type_oid, unsigned digits)
+{
+	static const uint64_t tens[] = { 1, 10, 100, 1000, 10000, 100000, 1000000, 10000000,
+		100000000, 1000000000 };
+	size_t width = type_oid == OID_INT8   ? 8
+		       : type_oid == OID_INT4 ? 4
+		       : type_oid == OID_INT2 ? 2
+					      : 0;
+	uint64_t v = 0;
+
+	if (!width || raw.n != width)
+		return false;
+	for (size_t i = 0; i < width; i++)
+		v = v << 8 | (unsigned char)raw.p[i];
+	if (v >> (8 * width - 1))
+		v = (0 - v) & (UINT64_MAX >> (64 - 8 * width));
+	return digits > 0 && v < tens[digits < LENGTH(tens) ? digits : LENGTH(tens) - 1];
 }
 
 enum value_action sqlbind_scrub(const struct sqlvalue *v, struct slice raw, uint8_t format,

@@ -1,11 +1,352 @@
+/*
+ * Values made of values: JSON documents, array and range literals. Each part is
+ * scrubbed on its own, so that an id has the same token inside and outside. Keys of
+ * JSON objects stay when they read like names, as they do behind -> and ->>.
+ */
 #include "core/model/sqlvalue.h"
+
+enum { DEPTH_MAX = 64 };
+
+struct walk {
+	const struct sqlvalue *v;
+	const char *at, *end;
+	struct buf *out;
+	struct buf plain; /* one decoded string */
+	enum value_action action;
+	unsigned depth;
+};
+
+static void note(struct walk *w, enum value_action action)
+{
+	if (action == VALUE_TOKEN || w->action == VALUE_KEPT)
+		w->action = action;
+}
+
+static void copy_spaces(struct walk *w)
+{
+	while (w->at < w->end &&
+		(*w->at == ' ' || *w->at == '\t' || *w->at == '\n' || *w->at == '\r'))
+		buf_add_byte(w->out, (unsigned char)*w->at++);
+}
+
+static bool eat(struct walk *w, char c)
+{
+	copy_spaces(w);
+	if (w->at == w->end || *w->at != c)
+		return false;
+	buf_add_byte(w->out, (unsigned char)c);
+	w->at++;
+	return true;
+}
+
+static bool read_hex4(struct walk *w, uint32_t *ret)
+{
+	*ret = 0;
+	if (w->end - w->at < 4)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		char c = *w->at++;
+		char folded = (char)(c | 0x20);
+
+		if (c >= '0' && c <= '9')
+			*ret = *ret << 4 | (uint32_t)(c - '0');
+		else if (folded >= 'a' && folded <= 'f')
+			*ret = *ret << 4 | (uint32_t)(folded - 'a' + 10);
+		else
+			return false;
+	}
+	return true;
+}
+
+static void add_utf8(struct buf *out, uint32_t c)
+{
+	unsigned tail = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+	static const uint8_t lead[] = { 0, 0xc0, 0xe0, 0xf0 };
+
+	buf_add_byte(out, (unsigned char)(lead[tail] | c >> (6 * tail)));
+	while (tail--)
+		buf_add_byte(out, (unsigned char)(0x80 | (c >> (6 * tail) & 63)));
+}
+
+/* Behind the backslash (RFC 8259, section 7). */
+static bool json_escape(struct walk *w)
+{
+	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
+	uint32_t code, low;
+
+	if (w->at == w->end)
+		return false;
+	char c = *w->at++;
+	const char *known = c ? strchr(from, c) : NULL;
+	if (known) {
+		buf_add_byte(&w->plain, (unsigned char)to[known - from]);
+		return true;
+	}
+	if (c != 'u' || !read_hex4(w, &code) || code == 0 || (code >= 0xdc00 && code <= 0xdfff))
+		return false;
+	if (code >= 0xd800 && code <= 0xdbff) {
+		if (w->end - w->at < 6 || w->at[0] != '\\' || w->at[1] != 'u')
+			return false;
+		w->at += 2;
+		if (!read_hex4(w, &low) || low < 0xdc00 || low > 0xdfff)
+			return false;
+		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
+	}
+	add_utf8(&w->plain, code);
+	return true;
+}
+
+/* Into plain; the opening quote is eaten. */
+static bool json_decode(struct walk *w)
+{
+	buf_reset(&w->plain);
+	while (w->at < w->end) {
+		char c = *w->at++;
+
+		if (c == '"')
+			return !w->plain.is_full;
+		if ((unsigned char)c < ' ')
+			return false;
+		if (c != '\\')
+			buf_add_byte(&w->plain, (unsigned char)c);
+		else if (!json_escape(w))
+			return false;
+	}
+	return false;
+}
+
+/* What was appended since from becomes the inside of a JSON string. */
+static void json_encode(struct buf *out, size_t from, struct buf *scratch)
+{
+	buf_reset(scratch);
+	if (out->is_full)
+		return;
+	buf_add(scratch, out->p ? out->p + from : "", out->n - from);
+	out->n = from;
+	for (size_t i = 0; i < scratch->n; i++) {
+		unsigned char c = (unsigned char)scratch->p[i];
+
+		if (c < ' ') {
+			buf_addf(out, "\\u%04x", c);
+			continue;
+		}
+		if (c == '"' || c == '\\')
+			buf_add_byte(out, '\\');
+		buf_add_byte(out, c);
+	}
+}
+
+static bool json_string(struct walk *w, bool is_key)
+{
+	if (!json_decode(w))
+		return false;
+	struct slice plain = buf_slice(&w->plain);
+	size_t from = w->out->n;
+	if (is_key && sqlform_keeps(RULE_NAME, plain))
+		buf_add_slice(w->out, plain);
+	else
+		note(w, sqlvalue_plain(w->v, plain, w->out));
+	json_encode(w->out, from, &w->plain);
+	buf_add_byte(w->out, '"');
+	return true;
+}
+
+/* A number or one of true, false, null. */
+static bool json_bare(struct walk *w)
+{
+	const char *from = w->at;
+
+	while (w->at < w->end && !strchr(" \t\r\n,]}", *w->at))
+		w->at++;
+	struct slice bare = { from, (size_t)(w->at - from) };
+	if (bare.n == 0)
+		return false;
+	if (slice_is(bare, "null") || slice_is(bare, "true") || slice_is(bare, "false")) {
+		buf_add_slice(w->out, bare);
+		return true;
+	}
+	enum token_class class = token_class_of(bare);
+	if (class != TOKEN_DIGITS && class != TOKEN_NUMBER)
+		return false;
+	note(w, sqlvalue_plain(w->v, bare, w->out));
+	return true;
+}
+
+static bool json_value(struct walk *w);
+
+static bool json_members(struct walk *w, bool is_object)
+{
+	char close = is_object ? '}' : ']';
+
+	if (eat(w, close))
+		return true;
+	do {
+		if (is_object && (!eat(w, '"') || !json_string(w, true) || !eat(w, ':')))
+			return false;
+		if (!json_value(w))
+			return false;
+	} while (eat(w, ','));
+	return eat(w, close);
+}
+
+static bool json_value(struct walk *w)
+{
+	bool ok;
+
+	copy_spaces(w);
+	if (w->at == w->end || w->depth == DEPTH_MAX)
+		return false;
+	w->depth++;
+	if (eat(w, '{'))
+		ok = json_members(w, true);
+	else if (eat(w, '['))
+		ok = json_members(w, false);
+	else
+		ok = eat(w, '"') ? json_string(w, false) : json_bare(w);
+	w->depth--;
+	return ok;
+}
+
+static bool is_null_word(struct slice s)
+{
+	return s.n == 4 && (s.p[0] | 0x20) == 'n' && (s.p[1] | 0x20) == 'u' &&
+	       (s.p[2] | 0x20) == 'l' && (s.p[3] | 0x20) == 'l';
+}
+
+static bool array_element(struct walk *w)
+{
+	bool is_quoted = w->at < w->end && *w->at == '"';
+	size_t from;
+
+	buf_reset(&w->plain);
+	w->at += is_quoted;
+	while (w->at < w->end && (is_quoted ? *w->at != '"' : !strchr(",}", *w->at))) {
+		if (!is_quoted && strchr("{\"", *w->at))
+			return false;
+		if (*w->at == '\\' && ++w->at == w->end)
+			return false;
+		buf_add_byte(&w->plain, (unsigned char)*w->at++);
+	}
+	if (w->at == w->end || w->plain.is_full)
+		return false;
+	w->at += is_quoted;
+	struct slice plain = buf_slice(&w->plain);
+	if (!is_quoted && (is_null_word(plain) || plain.n == 0)) {
+		buf_add_slice(w->out, plain);
+		return plain.n > 0;
+	}
+	from = w->out->n;
+	note(w, sqlvalue_plain(w->v, plain, w->out));
+	if (w->out->is_full)
+		return false;
+	struct slice token = { w->out->p + from, w->out->n - from };
+	bool needs_quotes = is_quoted || is_null_word(token);
+	for (size_t i = 0; i < token.n; i++)
+		needs_quotes |= strchr(",{}\"\\ ", token.p[i]) != NULL;
+	if (!needs_quotes)
+		return true;
+	buf_reset(&w->plain);
+	buf_add_slice(&w->plain, token);
+	w->out->n = from;
+	buf_add_byte(w->out, '"');
+	for (size_t i = 0; i < w->plain.n; i++) {
+		if (w->plain.p[i] == '"' || w->plain.p[i] == '\\')
+			buf_add_byte(w->out, '\\');
+		buf_add_byte(w->out, (unsigned char)w->plain.p[i]);
+	}
+	buf_add_byte(w->out, '"');
+	return true;
+}
+
+/* array_out: {1,2}, {{1,2},{3,4}}, {"a b",NULL} */
+static bool array_value(struct walk *w)
+{
+	if (w->depth == DEPTH_MAX || !eat(w, '{'))
+		return false;
+	if (eat(w, '}'))
+		return true;
+	w->depth++;
+	do {
+		copy_spaces(w);
+		bool is_nested = w->at < w->end && *w->at == '{';
+
+		if (is_nested ? !array_value(w) : !array_element(w))
+			return false;
+	} while (eat(w, ','));
+	w->depth--;
+	return eat(w, '}');
+}
+
+static bool is_bound(struct slice s)
+{
+	enum token_class class = token_class_of(s);
+
+	return s.n == 0 || class == TOKEN_DIGITS || class == TOKEN_NUMBER || class == TOKEN_DATE;
+}
+
+static void range_bound(struct walk *w, struct slice bound, bool is_quoted)
+{
+	if (is_quoted)
+		buf_add_byte(w->out, '"');
+	if (bound.n)
+		note(w, sqlvalue_plain(w->v, bound, w->out));
+	if (is_quoted)
+		buf_add_byte(w->out, '"');
+}
+
+static struct slice unquoted(struct slice s, bool *ret_is_quoted)
+{
+	*ret_is_quoted = s.n >= 2 && s.p[0] == '"' && s.p[s.n - 1] == '"';
+	return *ret_is_quoted ? (struct slice){ s.p + 1, s.n - 2 } : s;
+}
+
+/* range_out of numbers and dates: [1,5) */
+static bool range_value(struct walk *w)
+{
+	struct slice inside = { w->at + 1, (size_t)(w->end - w->at) - 2 };
+	const char *comma = memchr(inside.p, ',', inside.n);
+	bool is_low_quoted, is_high_quoted;
+
+	if (!comma || !strchr("[(", w->at[0]) || !strchr("])", w->end[-1]))
+		return false;
+	struct slice low =
+		unquoted((struct slice){ inside.p, (size_t)(comma - inside.p) }, &is_low_quoted);
+	struct slice high =
+		unquoted((struct slice){ comma + 1, inside.n - (size_t)(comma + 1 - inside.p) },
+			&is_high_quoted);
+	if (!is_bound(low) || !is_bound(high) || low.n + high.n == 0)
+		return false;
+	buf_add_byte(w->out, (unsigned char)w->at[0]);
+	range_bound(w, low, is_low_quoted);
+	buf_add_byte(w->out, ',');
+	range_bound(w, high, is_high_quoted);
+	buf_add_byte(w->out, (unsigned char)w->end[-1]);
+	w->at = w->end;
+	return true;
+}
 
 bool sqlcompound_scrub(
 	const struct sqlvalue *v, struct slice plain, struct buf *out, enum value_action *ret)
 {
-	(void)v;
-	(void)plain;
-	(void)out;
-	(void)ret;
-	return false;
+	static bool (*const readers[])(struct walk *) = { json_value, array_value, range_value };
+	size_t from = out->n;
+	bool ok = false;
+
+	if (plain.n < 2 || !strchr("{[(", plain.p[0]))
+		return false;
+	struct walk w = { .v = v, .out = out };
+	for (size_t i = 0; !ok && i < LENGTH(readers); i++) {
+		w.at = plain.p;
+		w.end = plain.p + plain.n;
+		w.action = VALUE_KEPT;
+		w.depth = 0;
+		ok = readers[i](&w);
+		copy_spaces(&w);
+		ok = ok && w.at == w.end;
+		if (!ok && out->n > from)
+			out->n = from;
+	}
+	buf_free(&w.plain);
+	*ret = w.action;
+	return ok;
 }

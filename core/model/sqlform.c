@@ -138,6 +138,9 @@ static bool is_format(struct slice s)
 
 bool sqlform_keeps(uint8_t rule, struct slice plain)
 {
+	/* strchr() finds the NUL of its list, and no form has one. */
+	if (plain.n && memchr(plain.p, '\0', plain.n))
+		return false;
 	switch (rule) {
 	case RULE_COUNT:
 		return count_digits(plain) == plain.n && plain.n <= 18;

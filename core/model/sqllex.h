@@ -23,6 +23,7 @@ enum sql_kind {
 	SQL_PARAM, /* $1 */
 	SQL_OPERATOR, /* a run of operator characters, or :: */
 	SQL_PUNCTUATION, /* one of ( ) [ ] , ; . : */
+	SQL_BARE, /* never from here: a word that core/model/sqlread.h found to be a value */
 };
 
 struct sql_token {

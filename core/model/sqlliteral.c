@@ -209,7 +209,7 @@ static enum value_action scrub_bits(const struct sqlvalue *v, struct slice text,
 	return VALUE_TOKEN;
 }
 
-static enum value_action scrub_number(const struct sqlvalue *v, const struct sqlitem *item,
+static enum value_action scrub_number(const struct sqlvalue *v, const struct sql_token *item,
 	const struct slot *slot, struct buf *scratch, struct buf *out, uint8_t *ret_flags)
 {
 	struct slice number = canonical_number(item->text, scratch);
@@ -240,7 +240,7 @@ static enum value_action scrub_bare(const struct sqlvalue *v, struct slice text,
 	return action;
 }
 
-enum value_action sqlliteral_scrub(const struct sqlvalue *v, const struct sqlitem *item,
+enum value_action sqlliteral_scrub(const struct sqlvalue *v, const struct sql_token *item,
 	const struct slot *slot, struct buf scratch[2], struct buf *out, uint8_t *ret_flags)
 {
 	struct buf *plain = &scratch[0], *scrubbed = &scratch[1];
@@ -248,18 +248,18 @@ enum value_action sqlliteral_scrub(const struct sqlvalue *v, const struct sqlite
 	if (slot->rule == RULE_DROP)
 		return drop(ret_flags);
 	switch (item->kind) {
-	case ITEM_NUMBER:
+	case SQL_NUMBER:
 		return scrub_number(v, item, slot, plain, out, ret_flags);
-	case ITEM_BITS:
+	case SQL_BITS:
 		return scrub_bits(v, item->text, plain, out, ret_flags);
-	case ITEM_BARE:
+	case SQL_BARE:
 		return scrub_bare(v, item->text, slot, scrubbed, out, ret_flags);
 	default:
 		break;
 	}
 	buf_reset(plain);
 	buf_reset(scrubbed);
-	if (item->kind == ITEM_DOLLAR)
+	if (item->kind == SQL_DOLLAR)
 		buf_add_slice(plain, dollar_body(item->text));
 	else
 		decode_string(item->text, plain);

@@ -25,7 +25,7 @@ static bool is_number_at(const struct sqllex *lex)
 }
 
 /* Words behind which a minus is a sign. */
-static bool is_before_operand(const struct sqlitem *word)
+static bool is_before_operand(const struct sql_token *word)
 {
 	static const char *const words[] = { "select", "where", "and", "or", "not", "then", "else",
 		"when", "limit", "offset", "between", "values", "set", "returning", "by", "to",
@@ -42,20 +42,22 @@ static bool is_sign_place(const struct sqlread *r)
 {
 	if (!r->has_last)
 		return true;
-	switch (r->last.kind) {
-	case ITEM_OPERATOR:
+	const struct sql_token last = { .kind = r->last_kind, .text = { r->last_at, r->last_n } };
+
+	switch (last.kind) {
+	case SQL_OPERATOR:
 		return true;
-	case ITEM_PUNCTUATION:
-		return strchr("([,:;", r->last.text.p[0]) != NULL;
-	case ITEM_WORD:
-		return is_before_operand(&r->last);
+	case SQL_PUNCTUATION:
+		return strchr("([,:;", *r->last_at) != NULL;
+	case SQL_WORD:
+		return is_before_operand(&last);
 	default:
 		return false;
 	}
 }
 
 /* A string goes on in a string behind white space (manual, 4.1.2.1). */
-static bool join_strings(struct sqlread *r, struct sqlitem *item)
+static bool join_strings(struct sqlread *r, struct sql_token *item)
 {
 	for (;;) {
 		struct sqllex ahead = r->lex;
@@ -80,15 +82,15 @@ static bool join_strings(struct sqlread *r, struct sqlitem *item)
 	}
 }
 
-static bool is_role_word(const struct sqlitem *i)
+static bool is_role_word(const struct sql_token *i)
 {
 	return item_word_is(i, "role") || item_word_is(i, "user") || item_word_is(i, "group");
 }
 
 /* Bare values: what SET and its kin assign, and names of roles. */
-static void follow_modes(struct sqlread *r, struct sqlitem *item)
+static void follow_modes(struct sqlread *r, struct sql_token *item)
 {
-	bool is_word = item->kind == ITEM_WORD || item->kind == ITEM_NAME;
+	bool is_word = item->kind == SQL_WORD || item->kind == SQL_NAME;
 	unsigned count = r->words;
 
 	if (item_is_sign(item, ';')) {
@@ -124,7 +126,7 @@ static void follow_modes(struct sqlread *r, struct sqlitem *item)
 		}
 		r->mode = MODE_ALTER;
 		if (is_word)
-			item->kind = ITEM_BARE;
+			item->kind = SQL_BARE;
 		return;
 	case MODE_ALTER:
 		if (item_word_is(item, "set"))
@@ -144,22 +146,10 @@ static void follow_modes(struct sqlread *r, struct sqlitem *item)
 		return;
 	case MODE_VALUE:
 		if (is_word)
-			item->kind = ITEM_BARE;
+			item->kind = SQL_BARE;
 		return;
 	}
 }
-
-static const uint8_t kind_of[] = {
-	[SQL_WORD] = ITEM_WORD,
-	[SQL_NAME] = ITEM_NAME,
-	[SQL_STRING] = ITEM_STRING,
-	[SQL_BITS] = ITEM_BITS,
-	[SQL_DOLLAR] = ITEM_DOLLAR,
-	[SQL_NUMBER] = ITEM_NUMBER,
-	[SQL_PARAM] = ITEM_PARAM,
-	[SQL_OPERATOR] = ITEM_OPERATOR,
-	[SQL_PUNCTUATION] = ITEM_PUNCTUATION,
-};
 
 /* Control bytes in a quoted name could pass for our own marks. */
 static bool is_clean(struct slice name)
@@ -170,15 +160,26 @@ static bool is_clean(struct slice name)
 	return true;
 }
 
-enum step sqlread_next(struct sqlread *r, struct sqlitem *ret)
+static bool join_sign(struct sqlread *r, struct sql_token *minus)
 {
-	struct sql_token t;
-	enum step step = sqllex_next(&r->lex, &t);
+	struct sql_token number;
+
+	if (!is_number_at(&r->lex) || !is_sign_place(r))
+		return true;
+	if (sqllex_next(&r->lex, &number) != STEP_ITEM)
+		return false;
+	minus->kind = SQL_NUMBER;
+	minus->text.n = (size_t)(number.text.p + number.text.n - minus->text.p);
+	return true;
+}
+
+enum step sqlread_next(struct sqlread *r, struct sql_token *ret)
+{
+	enum step step = sqllex_next(&r->lex, ret);
 
 	if (step != STEP_ITEM)
 		return step;
-	*ret = (struct sqlitem){ .kind = kind_of[t.kind], .has_gap = t.has_gap, .text = t.text };
-	switch (t.kind) {
+	switch (ret->kind) {
 	case SQL_STRING:
 		if (!join_strings(r, ret))
 			return STEP_FAIL;
@@ -188,20 +189,17 @@ enum step sqlread_next(struct sqlread *r, struct sqlitem *ret)
 			return STEP_FAIL;
 		break;
 	case SQL_OPERATOR:
-		if (t.text.n == 1 && t.text.p[0] == '-' && is_number_at(&r->lex) &&
-			is_sign_place(r)) {
-			if (sqllex_next(&r->lex, &t) != STEP_ITEM)
-				return STEP_FAIL;
-			ret->kind = ITEM_NUMBER;
-			ret->text.n = (size_t)(t.text.p + t.text.n - ret->text.p);
-		}
+		if (ret->text.n == 1 && ret->text.p[0] == '-' && !join_sign(r, ret))
+			return STEP_FAIL;
 		break;
 	default:
 		break;
 	}
 	if (r->mode != MODE_PLAIN || r->words == 0 || item_is_sign(ret, ';'))
 		follow_modes(r, ret);
-	r->last = *ret;
+	r->last_kind = (uint8_t)ret->kind;
+	r->last_at = ret->text.p;
+	r->last_n = (uint32_t)ret->text.n;
 	r->has_last = true;
 	return STEP_ITEM;
 }

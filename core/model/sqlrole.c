@@ -31,7 +31,7 @@ struct table_name {
 
 struct roles {
 	const struct policy *policy;
-	const struct sqlitem *items;
+	const struct sql_token *items;
 	size_t n;
 	struct level levels[DEPTH_MAX];
 	size_t depth; /* may pass DEPTH_MAX: deeper ones share the last */
@@ -47,37 +47,37 @@ static struct level *level_of(struct roles *r)
 	return &r->levels[r->depth < DEPTH_MAX ? r->depth : DEPTH_MAX - 1];
 }
 
-static const struct sqlitem *item_at(const struct roles *r, size_t i)
+static const struct sql_token *item_at(const struct roles *r, size_t i)
 {
-	static const struct sqlitem none = { .kind = ITEM_PUNCTUATION, .text = { ";", 1 } };
+	static const struct sql_token none = { .kind = SQL_PUNCTUATION, .text = { ";", 1 } };
 
 	return i < r->n ? &r->items[i] : &none;
 }
 
 /* An item before i, and none before the statement. */
-static const struct sqlitem *before(const struct roles *r, size_t i, size_t back)
+static const struct sql_token *before(const struct roles *r, size_t i, size_t back)
 {
 	return item_at(r, i >= r->start + back ? i - back : SIZE_MAX);
 }
 
-static uint32_t sets_of(const struct sqlitem *i)
+static uint32_t sets_of(const struct sql_token *i)
 {
-	return i->kind == ITEM_WORD ? word_sets(i->text) : 0;
+	return i->kind == SQL_WORD ? word_sets(i->text) : 0;
 }
 
-static bool is_name(const struct sqlitem *i)
+static bool is_name(const struct sql_token *i)
 {
-	return i->kind == ITEM_NAME ||
-	       (i->kind == ITEM_WORD && !(word_sets(i->text) & WORDS_RESERVED));
+	return i->kind == SQL_NAME ||
+	       (i->kind == SQL_WORD && !(word_sets(i->text) & WORDS_RESERVED));
 }
 
 /* The name as the catalog has it, in the caller's bytes. */
-static struct slice fold(const struct sqlitem *i, char to[NAME_MAX_BYTES])
+static struct slice fold(const struct sql_token *i, char to[NAME_MAX_BYTES])
 {
 	struct slice s = i->text;
 	size_t n = 0;
 
-	if (i->kind == ITEM_NAME && s.n >= 2 && s.p[0] == '"')
+	if (i->kind == SQL_NAME && s.n >= 2 && s.p[0] == '"')
 		return (struct slice){ s.p + 1, s.n - 2 };
 	for (; n < s.n && n < NAME_MAX_BYTES; n++)
 		to[n] = s.p[n] >= 'A' && s.p[n] <= 'Z' ? (char)(s.p[n] | 0x20) : s.p[n];
@@ -102,7 +102,7 @@ static uint8_t rule_for(const struct roles *r, struct slice table, struct slice 
 		&r->policy->columns, (struct slice){ key, n + column.n });
 }
 
-static bool same_name(struct slice a, const struct sqlitem *item)
+static bool same_name(struct slice a, const struct sql_token *item)
 {
 	char folded[NAME_MAX_BYTES];
 
@@ -119,11 +119,11 @@ static uint8_t action_of(const struct roles *r, size_t i)
 	for (size_t t = 0; t < r->table_count; t++) {
 		const struct table_name *known = &r->tables[t];
 		char alias[NAME_MAX_BYTES];
-		struct sqlitem a = { .kind = ITEM_WORD, .text = known->alias };
+		struct sql_token a = { .kind = SQL_WORD, .text = known->alias };
 
 		if (is_qualified && !same_name(fold(&a, alias), before(r, i, 2)))
 			continue;
-		struct sqlitem tab = { .kind = ITEM_WORD, .text = known->table };
+		struct sql_token tab = { .kind = SQL_WORD, .text = known->table };
 		uint8_t action = rule_for(r, fold(&tab, table_name), column);
 		if (action)
 			return action;
@@ -137,9 +137,9 @@ static uint8_t action_of(const struct roles *r, size_t i)
 	return rule_for(r, (struct slice){ NULL, 0 }, column);
 }
 
-static struct slice bare(const struct sqlitem *i)
+static struct slice bare(const struct sql_token *i)
 {
-	if (i->kind == ITEM_NAME && i->text.n >= 2 && i->text.p[0] == '"')
+	if (i->kind == SQL_NAME && i->text.n >= 2 && i->text.p[0] == '"')
 		return (struct slice){ i->text.p + 1, i->text.n - 2 };
 	return i->text;
 }
@@ -165,7 +165,7 @@ static void note_tables(struct roles *r)
 {
 	r->table_count = 0;
 	for (size_t i = r->start; i < r->n && !item_is_sign(item_at(r, i), ';'); i++) {
-		const struct sqlitem *item = item_at(r, i);
+		const struct sql_token *item = item_at(r, i);
 
 		if (item_word_is(item, "from") || item_word_is(item, "join") ||
 			item_word_is(item, "into") || item_word_is(item, "update") ||
@@ -178,17 +178,17 @@ static void note_tables(struct roles *r)
 static size_t column_before(const struct roles *r, size_t i)
 {
 	while (i > r->start) {
-		const struct sqlitem *item = item_at(r, i - 1);
+		const struct sql_token *item = item_at(r, i - 1);
 
 		if (is_name(item) && item_is_operator(before(r, i - 1, 1), "::"))
 			i -= 2;
 		else if (item_is_sign(item, ')'))
 			i--; /* lower(email) = 'x': the innermost last name */
-		else if (item->kind == ITEM_WORD &&
+		else if (item->kind == SQL_WORD &&
 			 (item_word_is(item, "not") || item_word_is(item, "any") ||
 				 item_word_is(item, "all")))
 			i--;
-		else if (item->kind == ITEM_OPERATOR && !item_is_operator(item, "::") &&
+		else if (item->kind == SQL_OPERATOR && !item_is_operator(item, "::") &&
 			 item_word_is(item_at(r, i), "any"))
 			i--;
 		else
@@ -197,9 +197,9 @@ static size_t column_before(const struct roles *r, size_t i)
 	return 0;
 }
 
-static bool compares(const struct sqlitem *i)
+static bool compares(const struct sql_token *i)
 {
-	return (i->kind == ITEM_OPERATOR && !item_is_operator(i, "::")) ||
+	return (i->kind == SQL_OPERATOR && !item_is_operator(i, "::")) ||
 	       sets_of(i) & WORDS_COMPARE;
 }
 
@@ -233,8 +233,8 @@ static size_t column_of(struct roles *r, size_t i)
 	/* BETWEEN a AND b */
 	if (item_word_is(before(r, i, 1), "and") && item_word_is(before(r, i, 3), "between"))
 		return column_before(r, i - 3);
-	if (item_at(r, i + 1)->kind == ITEM_OPERATOR &&
-		!item_is_operator(item_at(r, i + 1), "::") && is_name(item_at(r, i + 2)))
+	if (item_at(r, i + 1)->kind == SQL_OPERATOR && !item_is_operator(item_at(r, i + 1), "::") &&
+		is_name(item_at(r, i + 2)))
 		return i + 3;
 	for (size_t d = r->depth < DEPTH_MAX ? r->depth : DEPTH_MAX - 1; d > 0; d--)
 		if (r->levels[d].is_row)
@@ -242,7 +242,7 @@ static size_t column_of(struct roles *r, size_t i)
 	return 0;
 }
 
-static uint8_t rule_of_type(const struct sqlitem *type)
+static uint8_t rule_of_type(const struct sql_token *type)
 {
 	uint32_t sets = sets_of(type);
 
@@ -262,7 +262,7 @@ static uint8_t rule_of_call(struct roles *r)
 
 	if (!level->is_call)
 		return RULE_VALUE;
-	const struct sqlitem *function = item_at(r, level->function - 1);
+	const struct sql_token *function = item_at(r, level->function - 1);
 	uint32_t sets = sets_of(function);
 	if (sets & WORDS_FIRST_UNIT && level->argument == 0)
 		return RULE_UNIT;
@@ -294,9 +294,9 @@ static uint8_t rule_of_call(struct roles *r)
 	return RULE_VALUE;
 }
 
-static uint8_t rule_of_operator(const struct sqlitem *operator)
+static uint8_t rule_of_operator(const struct sql_token *operator)
 {
-	if (operator->kind != ITEM_OPERATOR)
+	if (operator->kind != SQL_OPERATOR)
 		return RULE_VALUE;
 	if (item_is_operator(operator, "->") || item_is_operator(operator, "->>") ||
 		item_is_operator(operator, "?"))
@@ -314,7 +314,7 @@ static uint8_t rule_of_operator(const struct sqlitem *operator)
 /* Statements whose strings are not values of columns. */
 static uint8_t rule_of_statement(const struct roles *r, size_t i)
 {
-	const struct sqlitem *prior = before(r, i, 1);
+	const struct sql_token *prior = before(r, i, 1);
 
 	if (r->is_set)
 		return item_word_is(prior, "zone") ? RULE_ZONE : RULE_SETTING;
@@ -322,7 +322,7 @@ static uint8_t rule_of_statement(const struct roles *r, size_t i)
 		if (item_word_is(prior, "language"))
 			return RULE_SETTING;
 		if (item_word_is(prior, "as") || item_word_is(prior, "do") ||
-			r->items[i].kind == ITEM_DOLLAR || item_is_sign(prior, ',') ||
+			r->items[i].kind == SQL_DOLLAR || item_is_sign(prior, ',') ||
 			item_word_is(item_at(r, r->start), "do"))
 			return RULE_DROP;
 	}
@@ -337,11 +337,11 @@ static uint8_t rule_of_statement(const struct roles *r, size_t i)
 
 static uint8_t rule_of(struct roles *r, size_t i)
 {
-	const struct sqlitem *item = &r->items[i], *prior = before(r, i, 1),
-			     *next = item_at(r, i + 1);
+	const struct sql_token *item = &r->items[i], *prior = before(r, i, 1),
+			       *next = item_at(r, i + 1);
 	uint8_t rule;
 
-	if (level_of(r)->clause == CLAUSE_COUNT && item->kind == ITEM_NUMBER)
+	if (level_of(r)->clause == CLAUSE_COUNT && item->kind == SQL_NUMBER)
 		return RULE_COUNT;
 	if (item_word_is(next, "uescape") || item_word_is(prior, "uescape"))
 		return RULE_DROP;
@@ -395,7 +395,7 @@ static struct slot slot_of(struct roles *r, size_t i)
 
 static void open_level(struct roles *r, size_t i)
 {
-	const struct sqlitem *prior = before(r, i, 1);
+	const struct sql_token *prior = before(r, i, 1);
 	struct level was = *level_of(r);
 
 	r->depth++;
@@ -429,7 +429,7 @@ static void open_level(struct roles *r, size_t i)
 
 static void follow_word(struct roles *r, size_t i)
 {
-	const struct sqlitem *item = &r->items[i], *prior = before(r, i, 1);
+	const struct sql_token *item = &r->items[i], *prior = before(r, i, 1);
 	struct level *level = level_of(r);
 
 	if (item_word_is(item, "select")) {
@@ -469,7 +469,7 @@ static void follow_word(struct roles *r, size_t i)
 /* CREATE or ALTER FUNCTION and PROCEDURE, DO, SET and its kin, COPY. */
 static void begin_statement(struct roles *r, size_t i)
 {
-	const struct sqlitem *verb = item_at(r, i);
+	const struct sql_token *verb = item_at(r, i);
 	bool is_definition = item_word_is(verb, "create") || item_word_is(verb, "alter");
 
 	*r = (struct roles){ .policy = r->policy, .items = r->items, .n = r->n, .start = i };
@@ -477,7 +477,7 @@ static void begin_statement(struct roles *r, size_t i)
 	r->is_copy = item_word_is(verb, "copy");
 	r->is_body = item_word_is(verb, "do");
 	for (size_t w = i + 1; is_definition && w < i + 5; w++) {
-		const struct sqlitem *word = item_at(r, w);
+		const struct sql_token *word = item_at(r, w);
 
 		r->is_body |= item_word_is(word, "function") || item_word_is(word, "procedure") ||
 			      item_word_is(word, "aggregate");
@@ -488,7 +488,7 @@ static void begin_statement(struct roles *r, size_t i)
 		note_tables(r);
 }
 
-bool sqlrole_assign(const struct policy *policy, const struct sqlitem *items, size_t n,
+bool sqlrole_assign(const struct policy *policy, const struct sql_token *items, size_t n,
 	struct slot *slots, struct slot *params, size_t param_count)
 {
 	struct roles *r = malloc(sizeof(*r));
@@ -498,14 +498,14 @@ bool sqlrole_assign(const struct policy *policy, const struct sqlitem *items, si
 	*r = (struct roles){ .policy = policy, .items = items, .n = n };
 	bool is_start = true;
 	for (size_t i = 0; i < n; i++) {
-		const struct sqlitem *item = &items[i];
+		const struct sql_token *item = &items[i];
 
 		if (is_start)
 			begin_statement(r, i);
 		is_start = item_is_sign(item, ';');
 		if (item_is_literal(item)) {
 			*slots++ = slot_of(r, i);
-		} else if (item->kind == ITEM_PARAM) {
+		} else if (item->kind == SQL_PARAM) {
 			uint32_t p = sqlitem_param(item);
 			struct slot slot = slot_of(r, i);
 
@@ -513,7 +513,7 @@ bool sqlrole_assign(const struct policy *policy, const struct sqlitem *items, si
 			if (p && p <= param_count &&
 				(params[p - 1].role == ROLE_UNKNOWN || slot.role == ROLE_PREDICATE))
 				params[p - 1] = slot;
-		} else if (item->kind == ITEM_WORD) {
+		} else if (item->kind == SQL_WORD) {
 			follow_word(r, i);
 		} else if (item_is_sign(item, '(') || item_is_sign(item, '[')) {
 			open_level(r, i);

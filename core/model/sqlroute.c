@@ -37,50 +37,50 @@ static void put(struct route *r, struct slice text, bool is_folded)
 
 /* Spacing does not depend on the writer's: one blank, but none inside brackets,
  * before a comma, around a dot or a cast, or before a function's parenthesis. */
-static bool wants_blank(const struct sqlitem *before, const struct sqlitem *item)
+static bool wants_blank(const struct sql_token *before, const struct sql_token *item)
 {
-	if (before->kind == ITEM_PUNCTUATION && strchr("([.", before->text.p[0]))
+	if (before->kind == SQL_PUNCTUATION && strchr("([.", before->text.p[0]))
 		return false;
 	if (item_is_operator(before, "::") || item_is_operator(item, "::"))
 		return false;
-	if (item->kind != ITEM_PUNCTUATION)
+	if (item->kind != SQL_PUNCTUATION)
 		return true;
 	if (strchr("),].;", item->text.p[0]))
 		return false;
-	bool is_name = before->kind == ITEM_NAME ||
-		       (before->kind == ITEM_WORD && !(word_sets(before->text) & WORDS_RESERVED));
+	bool is_name = before->kind == SQL_NAME ||
+		       (before->kind == SQL_WORD && !(word_sets(before->text) & WORDS_RESERVED));
 	if (item->text.p[0] == '[')
 		return !is_name && !item_word_is(before, "array");
 	return item->text.p[0] != '(' || !is_name;
 }
 
-static bool is_simple(const struct sqlitem *item)
+static bool is_simple(const struct sql_token *item)
 {
-	return item_is_literal(item) || item->kind == ITEM_PARAM || item_is_operator(item, "::") ||
+	return item_is_literal(item) || item->kind == SQL_PARAM || item_is_operator(item, "::") ||
 	       item_is_operator(item, "-") ||
-	       (item->kind == ITEM_PUNCTUATION && strchr("(),[]", item->text.p[0])) ||
-	       (item->kind == ITEM_WORD && !(word_sets(item->text) & WORDS_RESERVED)) ||
+	       (item->kind == SQL_PUNCTUATION && strchr("(),[]", item->text.p[0])) ||
+	       (item->kind == SQL_WORD && !(word_sets(item->text) & WORDS_RESERVED)) ||
 	       item_word_is(item, "null") || item_word_is(item, "default");
 }
 
 /* The bracket that closes the one at i; n when none does. */
-static size_t closing(const struct sqlitem *items, size_t n, size_t i, bool *ret_is_simple)
+static size_t closing(const struct sql_token *items, size_t n, size_t i, bool *ret_is_simple)
 {
 	unsigned depth = 0;
 	bool has_value = false, has_call = false;
 
 	for (; i < n; i++) {
-		const struct sqlitem *item = &items[i];
+		const struct sql_token *item = &items[i];
 
-		if (item->kind == ITEM_PUNCTUATION && strchr("([", item->text.p[0]))
+		if (item->kind == SQL_PUNCTUATION && strchr("([", item->text.p[0]))
 			depth++;
-		else if (item->kind == ITEM_PUNCTUATION && strchr(")]", item->text.p[0]) &&
+		else if (item->kind == SQL_PUNCTUATION && strchr(")]", item->text.p[0]) &&
 			 --depth == 0)
 			break;
-		has_value |= item_is_literal(item) || item->kind == ITEM_PARAM;
+		has_value |= item_is_literal(item) || item->kind == SQL_PARAM;
 		has_call |= !is_simple(item);
 		/* Names may only be the types of casts. */
-		has_call |= item->kind == ITEM_WORD && !item_is_operator(&items[i - 1], "::") &&
+		has_call |= item->kind == SQL_WORD && !item_is_operator(&items[i - 1], "::") &&
 			    !item_word_is(item, "null") && !item_word_is(item, "default");
 	}
 	*ret_is_simple = has_value && !has_call;
@@ -88,13 +88,13 @@ static size_t closing(const struct sqlitem *items, size_t n, size_t i, bool *ret
 }
 
 /* IN (...), ARRAY[...], VALUES (...), (...): how many items are one "(...)"; 0: none. */
-static size_t collapsed(const struct sqlitem *items, size_t n, size_t i)
+static size_t collapsed(const struct sql_token *items, size_t n, size_t i)
 {
 	bool is_plain;
 
-	if (i == 0 || items[i].kind != ITEM_PUNCTUATION || !strchr("([", items[i].text.p[0]))
+	if (i == 0 || items[i].kind != SQL_PUNCTUATION || !strchr("([", items[i].text.p[0]))
 		return 0;
-	const struct sqlitem *before = &items[i - 1];
+	const struct sql_token *before = &items[i - 1];
 	bool is_values = item_word_is(before, "values");
 	if (!is_values && !item_word_is(before, "in") && !item_word_is(before, "array"))
 		return 0;
@@ -113,15 +113,15 @@ static size_t collapsed(const struct sqlitem *items, size_t n, size_t i)
 }
 
 void sqlroute_build(
-	const struct sqlitem *items, size_t n, struct buf *route, uint64_t *ret_fingerprint)
+	const struct sql_token *items, size_t n, struct buf *route, uint64_t *ret_fingerprint)
 {
 	struct route r = { .out = route, .hash = UINT64_C(0xcbf29ce484222325) };
-	const struct sqlitem *before = NULL;
+	const struct sql_token *before = NULL;
 
 	while (n && item_is_sign(&items[n - 1], ';'))
 		n--;
 	for (size_t i = 0; i < n; i++) {
-		const struct sqlitem *item = &items[i];
+		const struct sql_token *item = &items[i];
 
 		if (before && wants_blank(before, item))
 			put(&r, SLICE(" "), false);
@@ -129,10 +129,10 @@ void sqlroute_build(
 		if (many) {
 			put(&r, item->text.p[0] == '[' ? SLICE("[...]") : SLICE("(...)"), false);
 			i += many - 1;
-		} else if (item_is_literal(item) || item->kind == ITEM_PARAM) {
+		} else if (item_is_literal(item) || item->kind == SQL_PARAM) {
 			put(&r, SLICE("?"), false);
 		} else {
-			put(&r, item->text, item->kind == ITEM_WORD);
+			put(&r, item->text, item->kind == SQL_WORD);
 		}
 		before = &items[i];
 	}

@@ -53,29 +53,28 @@ uint64_t sqlscrub_cache_hits(const struct sqlscrub *s)
 	return s->cache.hits;
 }
 
-/* Room for one more of size bytes each; false at the cap. */
-static bool grow(void **array, size_t *cap, size_t count, size_t size, size_t max)
+/* The array with room for one more of size bytes; NULL at the cap. */
+static void *grown(void *array, size_t *cap, size_t count, size_t size, size_t max)
 {
 	if (count < *cap)
-		return true;
+		return array;
 	size_t wanted = *cap ? 2 * *cap : 64;
-	if (count >= max)
-		return false;
-	void *p = realloc(*array, wanted * size);
-	if (!p)
-		return false;
-	*array = p;
-	*cap = wanted;
-	return true;
+	void *p = count < max ? realloc(array, wanted * size) : NULL;
+	if (p)
+		*cap = wanted;
+	return p;
 }
 
-static bool keep_literal(struct sqlscrub *s, const struct sqlitem *item)
+/* Where the next literal goes; NULL at the cap. */
+static struct sql_token *literal_room(struct sqlscrub *s)
 {
-	if (!grow((void **)&s->literals, &s->literal_cap, s->literal_count, sizeof(*item),
-		    ITEMS_MAX))
-		return false;
-	s->literals[s->literal_count++] = *item;
-	return true;
+	struct sql_token *p =
+		grown(s->literals, &s->literal_cap, s->literal_count, sizeof(*p), ITEMS_MAX);
+
+	if (!p)
+		return NULL;
+	s->literals = p;
+	return p + s->literal_count;
 }
 
 /* One pass: the text without comments and literals, and the literals aside. A mark
@@ -83,49 +82,51 @@ static bool keep_literal(struct sqlscrub *s, const struct sqlitem *item)
 static bool read_skeleton(struct sqlscrub *s, struct slice text)
 {
 	struct sqlread r;
-	struct sqlitem item;
-	enum step step;
-	/* An item grows by at most the blank in front of it. */
-	char *to;
+	struct sql_token *item;
+	enum step step = STEP_FAIL;
 
 	s->literal_count = 0;
 	buf_reset(&s->skeleton);
-	to = buf_room(&s->skeleton, 2 * text.n + 1);
+	/* An item grows by at most the blank in front of it. */
+	char *to = buf_room(&s->skeleton, 2 * text.n + 1);
 	if (!to)
 		return false;
 	sqlread_init(&r, text);
-	while ((step = sqlread_next(&r, &item)) == STEP_ITEM) {
-		if (item.has_gap)
+	while ((item = literal_room(s)) && (step = sqlread_next(&r, item)) == STEP_ITEM) {
+		if (item->has_gap)
 			*to++ = ' ';
-		if (item_is_literal(&item)) {
-			if (!keep_literal(s, &item))
-				return false;
-			*to++ = (char)(1 + item.kind - ITEM_NUMBER);
-		} else if (item.text.n <= 16 && (size_t)(r.lex.end - item.text.p) >= 16) {
-			/* Most words are short: one wide store instead of a call. */
-			memcpy(to, item.text.p, 16);
-			to += item.text.n;
-		} else {
-			memcpy(to, item.text.p, item.text.n);
-			to += item.text.n;
+		if (item_is_literal(item)) {
+			*to++ = (char)(1 + item->kind);
+			s->literal_count++;
+			continue;
 		}
+		/* Most words are short: one wide store instead of a call. */
+		if (item->text.n <= 16 && (size_t)(r.lex.end - item->text.p) >= 16)
+			memcpy(to, item->text.p, 16);
+		else
+			memcpy(to, item->text.p, item->text.n);
+		to += item->text.n;
 	}
 	s->skeleton.n = (size_t)(to - s->skeleton.p);
-	return step == STEP_END;
+	return item && step == STEP_END;
 }
 
 static bool read_items(struct sqlscrub *s, struct slice text)
 {
 	struct sqlread r;
-	struct sqlitem item;
+	struct sql_token item;
 	enum step step;
 
 	s->item_count = 0;
 	sqlread_init(&r, text);
 	while ((step = sqlread_next(&r, &item)) == STEP_ITEM) {
-		if (!grow((void **)&s->items, &s->item_cap, s->item_count, sizeof(item), ITEMS_MAX))
+		struct sql_token *p =
+			grown(s->items, &s->item_cap, s->item_count, sizeof(item), ITEMS_MAX);
+
+		if (!p)
 			return false;
-		s->items[s->item_count++] = item;
+		s->items = p;
+		p[s->item_count++] = item;
 	}
 	return step == STEP_END;
 }
@@ -164,13 +165,13 @@ static bool is_plain_digits(struct slice text)
 }
 
 static void scrub_literal(
-	struct sqlscrub *s, const struct sqlitem *item, const struct slot *slot, struct value *v)
+	struct sqlscrub *s, const struct sql_token *item, const struct slot *slot, struct value *v)
 {
 	const struct policy *policy = s->value.policy;
 	struct buf *out = &s->scratch[2];
 
 	v->role = slot->role;
-	if (item->kind == ITEM_NUMBER && slot->action == 0 && slot->rule != RULE_DROP &&
+	if (item->kind == SQL_NUMBER && slot->action == 0 && slot->rule != RULE_DROP &&
 		!policy->is_permuting_ids && item->text.n <= policy->keep_digits &&
 		is_plain_digits(item->text)) {
 		v->action = VALUE_KEPT;
@@ -194,9 +195,12 @@ static bool scrub_literals(struct sqlscrub *s, const struct sqlshape *shape)
 	if (s->literal_count > LITERALS_MAX)
 		return false;
 	for (size_t i = 0; i < s->literal_count; i++) {
-		if (!grow((void **)&s->values, &s->value_cap, i, sizeof(*s->values), LITERALS_MAX))
+		struct value *p = grown(s->values, &s->value_cap, i, sizeof(*p), LITERALS_MAX);
+
+		if (!p)
 			return false;
-		struct value *v = &s->values[i];
+		s->values = p;
+		struct value *v = &p[i];
 		*v = (struct value){ .place = (uint16_t)i };
 		scrub_literal(s, &s->literals[i], &shape->slots[i], v);
 	}
@@ -229,7 +233,7 @@ static uint32_t lost_flag(const struct value *values, size_t n)
 static bool is_worth_keeping(const struct sqlscrub *s, const struct sqlscrub_statement *st)
 {
 	for (size_t i = 0; i < st->value_count; i++)
-		if (st->values[i].action != VALUE_KEPT || s->literals[i].kind != ITEM_NUMBER)
+		if (st->values[i].action != VALUE_KEPT || s->literals[i].kind != SQL_NUMBER)
 			return true;
 	return st->value_count == 0;
 }
@@ -296,6 +300,18 @@ static struct slot param_slot(const struct sqlscrub *s, uint32_t n)
 	return (struct slot){ .rule = RULE_VALUE };
 }
 
+/* The common bind by far: a small whole number. Checked by value, not by spelling,
+ * since printing it would cost more than all the rest. */
+static bool is_small_bind(
+	const struct policy *policy, struct slice raw, uint8_t format, uint32_t type_oid)
+{
+	if (policy->is_permuting_ids)
+		return false;
+	if (format == 0)
+		return raw.n && raw.n <= policy->keep_digits && is_plain_digits(raw);
+	return sqlbind_is_small(raw, type_oid, policy->keep_digits);
+}
+
 static void bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid,
 	bool is_null, const struct slot *slot, struct value *ret)
 {
@@ -306,6 +322,12 @@ static void bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t 
 	};
 	if (is_null) {
 		ret->flags = VALUE_IS_NULL;
+		return;
+	}
+	if (slot->action == 0 && slot->rule != RULE_DROP && slot->rule != RULE_PATTERN &&
+		is_small_bind(s->value.policy, raw, format, type_oid)) {
+		ret->action = VALUE_KEPT;
+		ret->bytes = raw;
 		return;
 	}
 	buf_reset(out);

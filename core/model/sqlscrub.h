@@ -7,7 +7,7 @@
  * are borrowed until the next call. A text that does not lex gives REQUEST_UNLEXABLE
  * and the route "(unreadable statement)"; a statement that carries a secret (passwords, connection
  * strings, user mapping options) gives REQUEST_SECRET, an empty template and no
- * values. Kept literals are slices of the text given. One thread at a time. Nothing
+ * values. Kept values are slices of the text or the bind given. One thread at a time. Nothing
  * here reads or writes anything but memory.
  */
 #ifndef REPROD_SQLSCRUB_H
@@ -25,7 +25,8 @@ struct sqlscrub;
 
 struct sqlscrub_statement {
 	struct slice template_text; /* with TEMPLATE_SLOT for each literal */
-	struct slice route; /* literals and $n are "?", lists collapsed to "(...)", one blank between words */
+	struct slice
+		route; /* literals and $n are "?", lists collapsed to "(...)", one blank between words */
 	uint64_t fingerprint; /* hash of the route, unquoted words folded to lower case */
 	const struct value *values; /* literals in slot order, scrubbed */
 	size_t value_count;
@@ -39,7 +40,8 @@ struct sqlscrub_statement {
 };
 
 /* Both outlive it. cache_bytes: 0 for 16 MiB. NULL when out of memory. */
-struct sqlscrub *sqlscrub_new(const struct policy *policy, const struct token_key *key, size_t cache_bytes);
+struct sqlscrub *sqlscrub_new(
+	const struct policy *policy, const struct token_key *key, size_t cache_bytes);
 void sqlscrub_free(struct sqlscrub *s);
 void sqlscrub_text(struct sqlscrub *s, struct slice text, struct sqlscrub_statement *ret);
 /*
@@ -53,8 +55,8 @@ void sqlscrub_param(struct sqlscrub *s, uint16_t place, struct slice raw, uint8_
 	uint32_t type_oid, bool is_null, struct value *ret);
 /* A bind value, text or binary (docs/scrubbing.md lists the binary types known;
  * others are dropped with VALUE_IS_UNKNOWN). role and place are the caller's. */
-void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid, bool is_null,
-	struct value *ret);
+void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid,
+	bool is_null, struct value *ret);
 /* Plain text outside SQL: names, addresses, COPY fields. Appends the scrubbed form. */
 void sqlscrub_word(struct sqlscrub *s, struct slice raw, struct buf *out);
 uint64_t sqlscrub_cache_hits(const struct sqlscrub *s);

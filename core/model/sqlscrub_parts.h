@@ -15,9 +15,9 @@ struct sqlscrub {
 	struct arena arena; /* bytes of values, until the next text */
 	struct buf skeleton;
 	struct buf scratch[3];
-	struct sqlitem *items;
+	struct sql_token *items;
 	size_t item_count, item_cap;
-	struct sqlitem *literals;
+	struct sql_token *literals;
 	size_t literal_count, literal_cap;
 	struct value *values;
 	size_t value_cap;
@@ -29,5 +29,7 @@ struct sqlscrub {
 enum value_action sqlbind_scrub(const struct sqlvalue *v, struct slice raw, uint8_t format,
 	uint32_t type_oid, const struct slot *slot, struct buf scratch[2], struct buf *out,
 	uint8_t *ret_flags);
+/* A binary integer of up to so many decimal digits. */
+bool sqlbind_is_small(struct slice raw, uint32_t type_oid, unsigned digits);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-uint32_t sqlitem_param(const struct sqlitem *item)
+uint32_t sqlitem_param(const struct sql_token *item)
 {
 	uint32_t v = 0;
 
@@ -14,7 +14,7 @@ uint32_t sqlitem_param(const struct sqlitem *item)
 	return v;
 }
 
-static void build_template(const struct sqlitem *items, size_t n, struct buf *out)
+static void build_template(const struct sql_token *items, size_t n, struct buf *out)
 {
 	for (size_t i = 0; i < n; i++) {
 		if (items[i].has_gap && i > 0)
@@ -26,13 +26,14 @@ static void build_template(const struct sqlitem *items, size_t n, struct buf *ou
 	}
 }
 
-static void count(const struct sqlitem *items, size_t n, uint32_t *ret_slots, uint32_t *ret_params)
+static void count(
+	const struct sql_token *items, size_t n, uint32_t *ret_slots, uint32_t *ret_params)
 {
 	*ret_slots = *ret_params = 0;
 	for (size_t i = 0; i < n; i++) {
 		if (item_is_literal(&items[i]))
 			++*ret_slots;
-		uint32_t param = items[i].kind == ITEM_PARAM ? sqlitem_param(&items[i]) : 0;
+		uint32_t param = items[i].kind == SQL_PARAM ? sqlitem_param(&items[i]) : 0;
 		if (param > *ret_params)
 			*ret_params = param;
 	}
@@ -49,7 +50,7 @@ static struct slice place(char **at, struct slice s)
 }
 
 struct sqlshape *sqlshape_new(
-	const struct policy *policy, const struct sqlitem *items, size_t n, struct buf scratch[2])
+	const struct policy *policy, const struct sql_token *items, size_t n, struct buf scratch[2])
 {
 	struct sqlshape head = { .references = 1 };
 	struct buf *template = &scratch[0], *route = &scratch[1];

@@ -56,19 +56,19 @@ struct sqlshape {
 enum { SQL_PARAMS_MAX = 65535 };
 
 /* NULL when out of memory. Scratch buffers are the caller's, reset here. */
-struct sqlshape *sqlshape_new(
-	const struct policy *policy, const struct sqlitem *items, size_t n, struct buf scratch[2]);
+struct sqlshape *sqlshape_new(const struct policy *policy, const struct sql_token *items, size_t n,
+	struct buf scratch[2]);
 void sqlshape_release(struct sqlshape *shape);
 
 /* core/model/sqlroute.c: route text and fingerprint. */
 void sqlroute_build(
-	const struct sqlitem *items, size_t n, struct buf *route, uint64_t *ret_fingerprint);
+	const struct sql_token *items, size_t n, struct buf *route, uint64_t *ret_fingerprint);
 /* core/model/sqlverb.c: flags, transaction verb, strong results; per statement of a text. */
-void sqlverb_judge(const struct sqlitem *items, size_t n, struct sqlshape *shape);
+void sqlverb_judge(const struct sql_token *items, size_t n, struct sqlshape *shape);
 /* core/model/sqlrole.c: a slot for each literal and parameter. */
-bool sqlrole_assign(const struct policy *policy, const struct sqlitem *items, size_t n,
+bool sqlrole_assign(const struct policy *policy, const struct sql_token *items, size_t n,
 	struct slot *slots, struct slot *params, size_t param_count);
 /* Number of $n, 0 when out of range. */
-uint32_t sqlitem_param(const struct sqlitem *item);
+uint32_t sqlitem_param(const struct sql_token *item);
 
 #endif

@@ -30,7 +30,7 @@ bool sqlcompound_scrub(
 /* core/model/sqlform.c: whether a structural literal has a form of the closed list. */
 bool sqlform_keeps(uint8_t rule, struct slice plain);
 /* core/model/sqlliteral.c: a literal as SQL spells it becomes one that SQL reads. */
-enum value_action sqlliteral_scrub(const struct sqlvalue *v, const struct sqlitem *item,
+enum value_action sqlliteral_scrub(const struct sqlvalue *v, const struct sql_token *item,
 	const struct slot *slot, struct buf scratch[2], struct buf *out, uint8_t *ret_flags);
 
 #endif

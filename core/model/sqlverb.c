@@ -3,7 +3,7 @@
 
 /* One statement of a text, without its semicolon. */
 struct statement {
-	const struct sqlitem *items;
+	const struct sql_token *items;
 	size_t n;
 };
 
@@ -73,7 +73,7 @@ static char transaction_of(const struct statement *s)
 static bool writes_inside(const struct statement *s)
 {
 	for (size_t i = 1; i < s->n; i++)
-		if (s->items[i - 1].kind == ITEM_PUNCTUATION && s->items[i].kind == ITEM_WORD &&
+		if (s->items[i - 1].kind == SQL_PUNCTUATION && s->items[i].kind == SQL_WORD &&
 			(is_word_at(s, i, "insert") || is_word_at(s, i, "update") ||
 				is_word_at(s, i, "delete") || is_word_at(s, i, "merge")))
 			return true;
@@ -85,12 +85,12 @@ static uint32_t functions_of(const struct statement *s, bool *ret_is_strong)
 	uint32_t flags = 0;
 
 	for (size_t i = 0; i < s->n; i++) {
-		const struct sqlitem *item = &s->items[i];
+		const struct sql_token *item = &s->items[i];
 		struct slice name = item->text;
 
-		if (item->kind == ITEM_NAME && name.n > 2 && name.p[0] == '"')
+		if (item->kind == SQL_NAME && name.n > 2 && name.p[0] == '"')
 			name = (struct slice){ name.p + 1, name.n - 2 };
-		else if (item->kind != ITEM_WORD)
+		else if (item->kind != SQL_WORD)
 			continue;
 		uint32_t sets = word_sets(name);
 		bool is_call = i + 1 < s->n && item_is_sign(&s->items[i + 1], '(');
@@ -115,8 +115,8 @@ static bool is_untrusted(const struct statement *s)
 {
 	for (size_t i = 0; i + 1 < s->n; i++)
 		if (is_word_at(s, i, "language")) {
-			const struct sqlitem *name = &s->items[i + 1];
-			bool is_quoted = name->kind != ITEM_WORD && name->text.n > 2;
+			const struct sql_token *name = &s->items[i + 1];
+			bool is_quoted = name->kind != SQL_WORD && name->text.n > 2;
 			struct slice text = { name->text.p + is_quoted,
 				name->text.n - 2 * is_quoted };
 
@@ -154,7 +154,7 @@ static uint32_t definition_of(const struct statement *s, size_t at)
 static bool sets_secret(const struct statement *s)
 {
 	for (size_t i = 0; i < s->n; i++)
-		if (s->items[i].kind == ITEM_WORD &&
+		if (s->items[i].kind == SQL_WORD &&
 			word_sets(s->items[i].text) & WORDS_SECRET_SETTING)
 			return true;
 	return false;
@@ -179,11 +179,11 @@ static bool copies_outside(const struct statement *s, size_t at)
 static void judge_one(const struct statement *s, struct sqlshape *shape)
 {
 	size_t at = verb_at(s);
-	const struct sqlitem *verb = &s->items[at];
+	const struct sql_token *verb = &s->items[at];
 	bool is_running = !is_word_at(s, 0, "explain") || has_word(s, "analyze");
 
 	shape->flags |= functions_of(s, &shape->has_strong_result);
-	if (verb->kind == ITEM_WORD && word_sets(verb->text) & WORDS_WRITE && is_running &&
+	if (verb->kind == SQL_WORD && word_sets(verb->text) & WORDS_WRITE && is_running &&
 		!(is_word_at(s, at, "copy") && has_word(s, "to") && !has_word(s, "from")))
 		shape->flags |= REQUEST_WRITES;
 	if ((is_word_at(s, at, "with") || is_word_at(s, at, "declare")) && is_running &&
@@ -201,7 +201,7 @@ static void judge_one(const struct statement *s, struct sqlshape *shape)
 		shape->flags |= REQUEST_SECRET;
 }
 
-void sqlverb_judge(const struct sqlitem *items, size_t n, struct sqlshape *shape)
+void sqlverb_judge(const struct sql_token *items, size_t n, struct sqlshape *shape)
 {
 	size_t statements = 0;
 	char transaction = 0;
