@@ -11,7 +11,12 @@
 #include "core/base/cli.h"
 #include "core/base/file.h"
 #include "core/base/json.h"
+#include "capture/capture.h"
+#include "correlate/correlate.h"
+#include "demo/demo.h"
+#include "recipes/recipes.h"
 #include "replay/replay.h"
+#include "snapshot/snapshot.h"
 
 static enum outcome version_main(struct run *r, void *args, struct cli_operands ops, struct err *e)
 {
@@ -39,7 +44,12 @@ static const struct cli_command version_command = {
 };
 
 static const struct cli_command *const commands[] = {
+	&capture_command,
+	&correlate_command,
+	&snapshot_command,
 	&replay_command,
+	&recipe_command,
+	&demo_command,
 	&version_command,
 	NULL,
 };

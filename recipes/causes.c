@@ -190,7 +190,7 @@ static size_t occurrences_of(const struct cause *c, struct span capture, struct 
 		if (start_ns >= capture.from_ns && end_ns <= capture.to_ns && end_ns > start_ns)
 			spans[n++] = (struct span){ start_ns, end_ns };
 	}
-	return span_join(spans, n);
+	return spans_join(spans, n);
 }
 
 size_t causes_occurrences(const struct causes *c, struct span capture, struct span *spans, size_t max,

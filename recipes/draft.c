@@ -86,7 +86,7 @@ static size_t find_spikes(const struct basis *b, const struct json *correlation,
 			at.to_ns <= b->production.end_ns)
 			spans[n++] = at;
 	}
-	return span_join(spans, n);
+	return spans_join(spans, n);
 }
 
 /* A step in the route's time-weighted p90, where correlate was not asked: the cut

@@ -14,7 +14,7 @@ static int by_from(const void *a, const void *b)
 	return x->to_ns < y->to_ns ? -1 : x->to_ns > y->to_ns;
 }
 
-size_t span_join(struct span *spans, size_t count)
+size_t spans_join(struct span *spans, size_t count)
 {
 	size_t n = 0;
 

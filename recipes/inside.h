@@ -31,7 +31,7 @@ bool outside_collect(struct judge_set *set, const struct inside_request *request
 	const struct span *spans, size_t span_count, int64_t guard_ns, const struct span *around,
 	size_t around_count, struct err *e) MUST_USE;
 /* Sorts and joins overlapping spans in place; returns how many are left. */
-size_t span_join(struct span *spans, size_t count);
+size_t spans_join(struct span *spans, size_t count);
 /* Equal pieces of one span, into pieces[count]. */
 void span_slice(struct span whole, struct span *pieces, size_t count);
 

@@ -97,7 +97,7 @@ static void spans_that_touch_are_joined(void **state)
 	struct span s[] = { { 5, 9 }, { 1, 3 }, { 3, 4 }, { 6, 7 } };
 
 	(void)state;
-	assert_int_equal(span_join(s, 4), 2);
+	assert_int_equal(spans_join(s, 4), 2);
 	assert_true(s[0].from_ns == 1 && s[0].to_ns == 4 && s[1].from_ns == 5 && s[1].to_ns == 9);
 }
 
