@@ -47,6 +47,9 @@ static void write_number(const struct json *j, struct buf *to)
 		buf_addf(to, "%lld", (long long)json_int(j, 0));
 		return;
 	}
+	/* "-0" would be read back as the integer 0. */
+	if (v == 0)
+		v = 0;
 	for (int digits = 9; digits <= 17; digits++) {
 		snprintf(text, sizeof(text), "%.*g", digits, v);
 		if (strtod(text, NULL) == v)

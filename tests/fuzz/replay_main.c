@@ -56,7 +56,7 @@ static int is_visible(const struct dirent *entry)
 
 int main(int argc, char **argv)
 {
-	char folder[4096];
+	char folder[1024];
 	struct dirent **entries;
 	const char *slash = argc ? strrchr(argv[0], '/') : NULL;
 	const char *name = slash ? slash + 1 : "";
