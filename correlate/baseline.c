@@ -104,18 +104,20 @@ static bool flag_exceeding(const struct series_route *r, struct bucket_list *buc
 		double mean = (double)b->n * tail;
 
 		if (b->n)
-			work[used++] = (struct ranked){ ((double)above(r, b, bin) - mean) /
-								sqrt(mean * (1 - tail)),
-				i };
+			work[used++] = (struct ranked){
+				((double)above(r, b, bin) - mean) / sqrt(mean * (1 - tail)), i
+			};
 	}
 	qsort(work, used, sizeof(*work), by_value);
 	double phi = dispersion(work, used);
 	for (size_t at = used; at-- > 0;) {
 		struct bucket *b = &buckets->items[work[at].index];
 		double k = (double)above(r, b, bin) / phi;
-		bool is_over = (double)(flagged + 1) <= (1 - quiet_share) * (double)used + 1 && k >= 1 &&
+		bool is_over = (double)(flagged + 1) <= (1 - quiet_share) * (double)used + 1 &&
+			       k >= 1 &&
 			       1 - quantile_binomial_cdf((uint64_t)ceil((double)b->n / phi), tail,
-					       (int64_t)floor(k) - 1) < flag_p;
+					   (int64_t)floor(k) - 1) <
+				       flag_p;
 
 		flagged += is_over;
 		has_changed |= b->is_flagged != is_over;
@@ -191,7 +193,8 @@ static struct split best_split(const double *ranks, size_t n)
 		if (at < SIDE_MIN || n - at < SIDE_MIN)
 			continue;
 		double u = before * after - (sum - before * (before + 1) / 2);
-		double score = (u - before * after / 2) / sqrt(before * after * ((double)n + 1) / 12);
+		double score =
+			(u - before * after / 2) / sqrt(before * after * ((double)n + 1) / 12);
 		if (score > best.score)
 			best = (struct split){ at, u / (before * after), score };
 	}
@@ -252,8 +255,8 @@ static void find_shift(const struct bucket_list *buckets, int which, double *val
 }
 
 /* To the tick: the last minimum of the deviations' running sum around the bucket. */
-static int64_t refine(const struct series_route *r, const struct bucket_list *buckets, size_t at,
-	uint32_t bin)
+static int64_t refine(
+	const struct series_route *r, const struct bucket_list *buckets, size_t at, uint32_t bin)
 {
 	size_t from = at > 2 ? at - 2 : 0, to = at + 3 < buckets->count ? at + 3 : buckets->count;
 	size_t first = buckets->items[from].first_cell, end = buckets->items[to - 1].end_cell;

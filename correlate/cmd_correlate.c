@@ -116,12 +116,13 @@ static bool read_crontabs(struct work *w, const struct correlate_args *args, str
 		struct schedule_report report = { 0 };
 		const char *path = args->crontabs.items[i];
 
-		if (!schedule_load(&w->conditions, path, args->zone, w->series.first_ns, w->series.last_ns,
-			    &report, e))
+		if (!schedule_load(&w->conditions, path, args->zone, w->series.first_ns,
+			    w->series.last_ns, &report, e))
 			return false;
 		warn_of_bad(w, report.bad, "crontab lines", &report.first_bad);
 		if (report.is_utc_assumed)
-			warn(w, "the schedules of '%s' are read in UTC; --zone NAME gives the host's zone", path);
+			warn(w, "the schedules of '%s' are read in UTC; --zone NAME gives the host's zone",
+				path);
 		if (report.unscheduled)
 			warn(w, "%zu lines of '%s' have no times of their own (@reboot, '~')",
 				report.unscheduled, path);
@@ -138,7 +139,8 @@ static const struct series_route *find_route(const struct series *s, const char 
 
 	for (size_t i = 0; i < s->route_count; i++) {
 		const struct series_route *r = s->routes[i];
-		bool fits = (is_hex && r->fingerprint == fingerprint) || strcasestr(r->text.p, wanted);
+		bool fits =
+			(is_hex && r->fingerprint == fingerprint) || strcasestr(r->text.p, wanted);
 
 		if (fits && (!best || r->requests > best->requests))
 			best = r;
@@ -155,8 +157,10 @@ static enum outcome decide(const struct analysis *a, char *text, size_t size)
 	for (size_t i = 0; i < a->finding_count; i++)
 		is_open |= a->findings[i].verdict == VERDICT_CANNOT_TELL;
 	if (!best) {
-		snprintf(text, size, "%s", a->spiking_count ? "spikes were found; no events were given to line them up with"
-							    : "no spikes; no events were given");
+		snprintf(text, size, "%s",
+			a->spiking_count
+				? "spikes were found; no events were given to line them up with"
+				: "no spikes; no events were given");
 		return OUTCOME_YES;
 	}
 	if (best->verdict == VERDICT_LINES_UP) {
@@ -164,14 +168,17 @@ static enum outcome decide(const struct analysis *a, char *text, size_t size)
 		return OUTCOME_YES;
 	}
 	if (best->verdict == VERDICT_SUGGESTIVE) {
-		snprintf(text, size, "nothing lines up for sure; %.200s is suggestive", best->condition->id);
+		snprintf(text, size, "nothing lines up for sure; %.200s is suggestive",
+			best->condition->id);
 		return OUTCOME_UNSURE;
 	}
 	if (is_open && (a->spiking_count || !a->route_count)) {
 		snprintf(text, size, "cannot tell: too little data for some of the conditions");
 		return OUTCOME_UNSURE;
 	}
-	snprintf(text, size, "%s", a->spiking_count ? "nothing that was given lines up" : "no spikes, and nothing lines up");
+	snprintf(text, size, "%s",
+		a->spiking_count ? "nothing that was given lines up"
+				 : "no spikes, and nothing lines up");
 	return OUTCOME_NO;
 }
 
@@ -206,8 +213,9 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 		return OUTCOME_FAILED;
 	}
 	condition_list_finish(&w->conditions, w->series.first_ns, w->series.last_ns);
-	int64_t bucket_ns = args->bucket_ns ? args->bucket_ns
-					    : analysis_bucket(&w->series, &w->conditions, w->input.has_packets);
+	int64_t bucket_ns =
+		args->bucket_ns ? args->bucket_ns
+				: analysis_bucket(&w->series, &w->conditions, w->input.has_packets);
 	if (!analysis_make(&w->analysis, &w->series, &w->conditions, named, bucket_ns, r, e))
 		return OUTCOME_FAILED;
 	if (run_stopped(r)) {
@@ -215,8 +223,8 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 		warn(w, "interrupted: not everything was read and tested");
 	}
 	enum outcome outcome = decide(&w->analysis, answer, sizeof(answer));
-	struct report report = { &w->analysis, ops.items, ops.count, w->warnings, w->warning_count, named,
-		w->is_complete, answer };
+	struct report report = { &w->analysis, ops.items, ops.count, w->warnings, w->warning_count,
+		named, w->is_complete, answer };
 	return print(&report, args, r, e) ? outcome : OUTCOME_FAILED;
 }
 
@@ -274,11 +282,12 @@ const struct cli_command correlate_command = {
 	.name = "correlate",
 	.summary = "line spikes up with what else happened",
 	.usage = "correlate INPUT... [--events F.jsonl]... [--crontab F]... [options]",
-	.notes = "INPUT is a capture (.rcap), CSV or JSON lines with t, route, ms and status; '-' is\n"
-		 "stdin. Verdicts: 'lines up', 'suggestive', 'no evidence' and 'cannot tell'; none\n"
-		 "of them is a cause: that takes an experiment ('reprod recipe').\n"
-		 "Exit codes: 0 something lines up (or no events were given), 1 nothing does,\n"
-		 "6 suggestive only, or too little data to tell.",
+	.notes =
+		"INPUT is a capture (.rcap), CSV or JSON lines with t, route, ms and status; '-' is\n"
+		"stdin. Verdicts: 'lines up', 'suggestive', 'no evidence' and 'cannot tell'; none\n"
+		"of them is a cause: that takes an experiment ('reprod recipe').\n"
+		"Exit codes: 0 something lines up (or no events were given), 1 nothing does,\n"
+		"6 suggestive only, or too little data to tell.",
 	.options = options,
 	.args_size = sizeof(struct correlate_args),
 	.defaults = correlate_defaults,

@@ -43,11 +43,11 @@ struct condition_list {
 
 void condition_list_init(struct condition_list *list);
 void condition_list_free(struct condition_list *list);
-bool condition_add_events(struct condition_list *list, const struct event_list *events,
-	struct err *e) MUST_USE;
+bool condition_add_events(
+	struct condition_list *list, const struct event_list *events, struct err *e) MUST_USE;
 /* Finds or adds by id; NULL at the cap. */
-struct condition *condition_get(struct condition_list *list, const char *kind, const char *name,
-	const char *dialect);
+struct condition *condition_get(
+	struct condition_list *list, const char *kind, const char *name, const char *dialect);
 bool condition_add_time(struct condition *c, int64_t start_ns, int64_t end_ns, bool has_end);
 /* Sorts, finds the period, sets the windows. */
 void condition_list_finish(struct condition_list *list, int64_t first_ns, int64_t last_ns);

@@ -42,7 +42,8 @@ static bool read_requests(struct input *in, struct rcap *file, struct series_rou
 	while (!run_stopped(run) && (step = rcap_next(file, &item, e)) == STEP_ITEM) {
 		const struct request_record *q = &item.request;
 
-		if (item.kind != RCAP_REQUEST || q->form == FORM_PREPARE || q->flags & REQUEST_SKIPPED)
+		if (item.kind != RCAP_REQUEST || q->form == FORM_PREPARE ||
+			q->flags & REQUEST_SKIPPED)
 			continue;
 		if (q->flags & REQUEST_GAP)
 			in->gap++;
@@ -99,7 +100,8 @@ static bool add_line(struct input *in, int64_t start_ns, struct slice route, dou
 	if (!r)
 		return err_set(e, ERR_INPUT, "more than %d routes", SERIES_ROUTES_MAX);
 	if (!series_add(in->series, r, start_ns, (int64_t)llround(ms * 1e6), is_error))
-		return err_set(e, ERR_INPUT, "more than 240 days from the first request, or out of memory");
+		return err_set(e, ERR_INPUT,
+			"more than 240 days from the first request, or out of memory");
 	return true;
 }
 
@@ -123,7 +125,8 @@ static bool parse_time(struct slice text, int64_t *ret_ns, struct err *e)
 
 	if (clock_parse(text, ret_ns))
 		return true;
-	snprintf(zoned, sizeof(zoned), "%.*sZ", (int)(text.n < 60 ? text.n : 60), text.p ? text.p : "");
+	snprintf(zoned, sizeof(zoned), "%.*sZ", (int)(text.n < 60 ? text.n : 60),
+		text.p ? text.p : "");
 	if (text.n > 4 && text.p[4] == '-' && clock_parse(slice_of(zoned), ret_ns)) {
 		err_set(e, ERR_INPUT, "the time '%.*s' has no zone", (int)text.n, text.p);
 		return err_hint(e, "write it as RFC 3339 with Z or +hh:mm, or as epoch seconds");
@@ -157,10 +160,11 @@ static bool json_line(struct input *in, struct slice text, struct err *e)
 	}
 	if (!route)
 		return err_set(e, ERR_INPUT, "no 'route'");
-	bool is_error = json_type(status) == JSON_NUMBER ? json_number(status, 0) >= 500
-							 : is_bad_status(slice_of(json_text(status, "")));
-	return add_line(in, start_ns, slice_of(route), json_number(json_get(line, "ms"), NAN),
-		is_error, e);
+	bool is_error = json_type(status) == JSON_NUMBER
+				? json_number(status, 0) >= 500
+				: is_bad_status(slice_of(json_text(status, "")));
+	return add_line(
+		in, start_ns, slice_of(route), json_number(json_get(line, "ms"), NAN), is_error, e);
 }
 
 /* RFC 4180; unquotes in place. Returns the number of fields, or -1. */
@@ -306,8 +310,8 @@ static bool read_lines(struct line_reader *r, const struct run *run, struct err 
 }
 
 /* A file all of whose lines are unreadable is more likely something else. */
-static bool is_something(const struct input *in, uint64_t read_before, const char *path,
-	struct err *e)
+static bool is_something(
+	const struct input *in, uint64_t read_before, const char *path, struct err *e)
 {
 	if (in->read > read_before)
 		return true;
@@ -317,7 +321,8 @@ static bool is_something(const struct input *in, uint64_t read_before, const cha
 	}
 	*e = in->first_bad;
 	if (!e->hint[0])
-		err_hint(e, "inputs are .rcap files, CSV or JSON lines with t, route, ms; a server's log: 'reprod capture LOG -o F.rcap' first");
+		err_hint(e,
+			"inputs are .rcap files, CSV or JSON lines with t, route, ms; a server's log: 'reprod capture LOG -o F.rcap' first");
 	return false;
 }
 
@@ -348,7 +353,8 @@ static bool is_url(const char *path, struct err *e)
 	return false;
 }
 
-static bool read_file(struct input *in, const char *path, FILE *from, const struct run *run, struct err *e)
+static bool read_file(
+	struct input *in, const char *path, FILE *from, const struct run *run, struct err *e)
 {
 	struct line_reader reader = { .in = in, .path = path, .from = from };
 	uint64_t before = in->read;

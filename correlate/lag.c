@@ -10,7 +10,7 @@ enum { BINS = 400, ROWS_MAX = 400, DRAWS = 399 };
 static const int64_t lead_max_ns = 1800 * NS_PER_S, tail_max_ns = 3600 * NS_PER_S;
 
 struct epoch {
-	double *rows; /* count x BINS: weight by time around each occurrence */
+	double *rows; /* count x BINS: seconds lost by time around each occurrence */
 	size_t count;
 	int64_t lead_ticks, width_ticks;
 };
@@ -34,8 +34,25 @@ static size_t onset(const double *sum)
 	return at < BINS ? at : BINS - 1;
 }
 
-static bool superpose(struct epoch *e, const struct view *v, const struct condition *c,
-	const struct lineup *l)
+/* No occurrence speaks louder than the average one: a monster run has one voice. */
+static void even_out(struct epoch *e)
+{
+	double mean = 0;
+
+	for (size_t i = 0; i < e->count * BINS; i++)
+		mean += e->rows[i] / (double)e->count;
+	for (size_t i = 0; i < e->count; i++) {
+		double *row = e->rows + BINS * i, sum = 0;
+
+		for (size_t k = 0; k < BINS; k++)
+			sum += row[k];
+		for (size_t k = 0; k < BINS && sum > mean; k++)
+			row[k] *= mean / sum;
+	}
+}
+
+static bool superpose(
+	struct epoch *e, const struct view *v, const struct condition *c, const struct lineup *l)
 {
 	int64_t tick_ns = v->series->tick_ns;
 	int64_t half = c->period_ns ? c->period_ns / 2 : (int64_t)v->ticks * tick_ns / 4;
@@ -59,8 +76,9 @@ static bool superpose(struct epoch *e, const struct view *v, const struct condit
 		int64_t from = series_tick(v->series, c->items[i].start_ns) - e->lead_ticks;
 
 		for (size_t k = 0; k < BINS; k++, from += e->width_ticks)
-			row[k] = view_sum(v, (struct span){ from, from + e->width_ticks }).weight;
+			row[k] = view_sum(v, (struct span){ from, from + e->width_ticks }).lost_s;
 	}
+	even_out(e);
 	return true;
 }
 
@@ -77,30 +95,46 @@ static double draw_lag(const struct epoch *e, double tick_s, struct rng *rng)
 	return ((double)onset(sum) * (double)e->width_ticks - (double)e->lead_ticks) * tick_s;
 }
 
-/* From the onset to the last end of what became slow in a hit window. */
-static double duration(const struct view *v, const struct condition *c, const struct lineup *l,
-	double lag_s)
+/* The end of the heaviest chain of slow requests, each in flight when the next one
+ * arrives or just before, that start in a window; 0 when there is none. */
+static int64_t chain_end_ns(const struct view *v, struct span window)
+{
+	const struct series_route *r = v->route;
+	int64_t join_ns = v->buckets.width_ns / 20, end_ns = 0, best_ns = 0;
+	double weight = 0, best = 0;
+
+	for (size_t k = bucket_cell_at(r, window.from_tick);
+		k < r->count && series_cell_tick(r->cells[k]) < window.to_tick; k++) {
+		int64_t tick = series_cell_tick(r->cells[k]);
+		uint32_t bin = series_cell_bin(r->cells[k]);
+		int64_t from_ns = series_tick_ns(v->series, tick);
+		int64_t to_ns = from_ns + (int64_t)(series_bin_us(bin) * 1e3);
+
+		if (bin <= baseline_at(&v->base, tick)->slow_bin)
+			continue;
+		if (from_ns > end_ns + join_ns)
+			weight = 0;
+		weight += (double)(to_ns - from_ns) * series_cell_count(r->cells[k]);
+		if (to_ns > end_ns)
+			end_ns = to_ns;
+		if (weight > best) {
+			best = weight;
+			best_ns = end_ns;
+		}
+	}
+	return best_ns;
+}
+
+/* From the onset to the end of what became slow in a hit window. */
+static double duration(
+	const struct view *v, const struct condition *c, const struct lineup *l, double lag_s)
 {
 	double *all = calloc(l->hit + 1, sizeof(*all)), result = NAN;
 	size_t used = 0;
 
 	for (size_t i = 0; all && i < c->count; i++) {
-		int64_t end_ns = 0;
+		int64_t end_ns = l->hits[i] ? chain_end_ns(v, l->spans[i]) : 0;
 
-		if (!l->hits[i])
-			continue;
-		for (size_t k = bucket_cell_at(v->route, l->spans[i].from_tick);
-			k < v->route->count &&
-			series_cell_tick(v->route->cells[k]) < l->spans[i].to_tick;
-			k++) {
-			int64_t tick = series_cell_tick(v->route->cells[k]);
-			uint32_t bin = series_cell_bin(v->route->cells[k]);
-			int64_t at = series_tick_ns(v->series, tick) +
-				     (int64_t)(series_bin_us(bin) * 1e3);
-
-			if (bin > baseline_at(&v->base, tick)->slow_bin && at > end_ns)
-				end_ns = at;
-		}
 		if (end_ns)
 			all[used++] = (double)(end_ns - c->items[i].start_ns) / 1e9 - lag_s;
 	}
@@ -132,8 +166,7 @@ bool lag_measure(struct lag *ret, const struct view *v, const struct condition *
 	ret->low_s = draws[DRAWS * 25 / 1000];
 	ret->high_s = draws[DRAWS * 975 / 1000];
 	/* What was on its way when it began has arrived up to one baseline before. */
-	double slack = v->base.segments[0].p99_ms / 1e3 +
-		       2 * tick_s * (double)e.width_ticks;
+	double slack = v->base.segments[0].p99_ms / 1e3 + 2 * tick_s * (double)e.width_ticks;
 	ret->is_before = ret->high_s < -slack;
 	ret->lag_s = lag < 0 && lag >= -slack ? 0 : lag;
 	if (ret->low_s > ret->lag_s)

@@ -76,8 +76,12 @@ static bool take(struct lineup *l, size_t count)
 {
 	size_t room = count ? count : 1;
 
-	*l = (struct lineup){ .p = 1, .lift = NAN, .lift_low = NAN, .lift_high = NAN,
-		.p_phase = NAN, .smallest_lift = NAN };
+	*l = (struct lineup){ .p = 1,
+		.lift = NAN,
+		.lift_low = NAN,
+		.lift_high = NAN,
+		.p_phase = NAN,
+		.smallest_lift = NAN };
 	l->hits = calloc(room, sizeof(*l->hits));
 	l->judged = calloc(room, sizeof(*l->judged));
 	l->spans = calloc(room, sizeof(*l->spans));
@@ -92,8 +96,8 @@ void lineup_free(struct lineup *l)
 	*l = (struct lineup){ 0 };
 }
 
-static void place_windows(struct lineup *l, const struct view *v, const struct view *full,
-	const struct condition *c)
+static void place_windows(
+	struct lineup *l, const struct view *v, const struct view *full, const struct condition *c)
 {
 	for (size_t i = 0; i < c->count; i++) {
 		l->spans[i] = window_of(full, &c->items[i]);
@@ -165,8 +169,8 @@ static double shifted_score(const struct trial *trials, size_t count, const stru
 
 /* The smallest lift whose added weight would have passed the 5 % mark four times in
  * five. */
-static double smallest_lift(const struct lineup *l, const struct view *v,
-	const struct condition *c, const struct scale *scale, double critical)
+static double smallest_lift(const struct lineup *l, const struct view *v, const struct condition *c,
+	const struct scale *scale, double critical)
 {
 	double need = critical - l->luck_mean + 0.84 * l->luck_sd;
 
@@ -177,8 +181,9 @@ static double smallest_lift(const struct lineup *l, const struct view *v,
 			double n = l->judged[i] ? view_sum(v, l->spans[i]).n : 0;
 
 			if (n > 0)
-				got += fmin(score_cap, (lift - 1) * n * scale->mean /
-							       sqrt(scale->variance * scale->dispersion * n));
+				got += fmin(score_cap,
+					(lift - 1) * n * scale->mean /
+						sqrt(scale->variance * scale->dispersion * n));
 		}
 		if (got >= need)
 			return lift;
@@ -193,7 +198,9 @@ static void shift_test(struct lineup *l, const struct view *v, const struct cond
 	size_t kept_count = 0;
 	uint64_t extreme = 0;
 	double most = work_max / (double)count;
-	uint64_t limit = most < SHIFTS_MIN ? SHIFTS_MIN : most > SHIFTS_MAX ? SHIFTS_MAX : (uint64_t)most;
+	uint64_t limit = most < SHIFTS_MIN   ? SHIFTS_MIN
+			 : most > SHIFTS_MAX ? SHIFTS_MAX
+					     : (uint64_t)most;
 	struct rng rng;
 
 	rng_seed(&rng, seed);
@@ -234,8 +241,8 @@ static int by_number(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-static void lift_interval(struct lineup *l, const struct view *v, const struct condition *c,
-	uint64_t seed)
+static void lift_interval(
+	struct lineup *l, const struct view *v, const struct condition *c, uint64_t seed)
 {
 	size_t *index = calloc(c->count + 1, sizeof(*index)), used = 0;
 	double draws[DRAWS];
@@ -285,8 +292,8 @@ static bool compare(struct lineup *l, const struct view *v, const struct conditi
 		l->k1 += count_of(v, s);
 		lost1 += s.lost_s;
 		taken += (double)(l->spans[i].to_tick - l->spans[i].from_tick);
-		near[count++] = (struct span){ l->spans[i].from_tick - reach,
-			l->spans[i].to_tick + reach };
+		near[count++] =
+			(struct span){ l->spans[i].from_tick - reach, l->spans[i].to_tick + reach };
 	}
 	count = span_join(near, count, 0);
 	for (size_t i = 0; i < count; i++) {
@@ -355,8 +362,9 @@ bool lineup_test(struct lineup *l, const struct view *v, const struct view *full
 		shift_test(l, v, c, &scale, trials, count, seed);
 		lift_interval(l, v, c, seed);
 		if (c->is_regular && c->period_ns)
-			l->p_phase = fmin(1, l->share * (double)v->ticks / (double)l->evaluable *
-						     (double)v->series->tick_ns / (double)c->period_ns);
+			l->p_phase =
+				fmin(1, l->share * (double)v->ticks / (double)l->evaluable *
+						(double)v->series->tick_ns / (double)c->period_ns);
 	}
 	free(trials);
 	return ok;
@@ -377,7 +385,8 @@ bool lineup_test_lone(struct lineup *l, const struct view *v, const struct condi
 	while (!l->judged[at])
 		at++;
 	int64_t length = l->spans[at].to_tick - l->spans[at].from_tick;
-	int64_t step = length / 4 > (int64_t)v->ticks / 20000 ? length / 4 : (int64_t)v->ticks / 20000;
+	int64_t step =
+		length / 4 > (int64_t)v->ticks / 20000 ? length / 4 : (int64_t)v->ticks / 20000;
 	uint64_t places = 0, extreme = 0;
 	for (int64_t from = 0; from + length <= (int64_t)v->ticks; from += step > 0 ? step : 1) {
 		struct span span = { v->first_tick + from, v->first_tick + from + length };

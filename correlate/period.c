@@ -7,7 +7,8 @@
 
 /* Periods of schedulers, in seconds; below a minute those of sleep loops. */
 static const int periods_s[] = { 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 60, 120, 180, 240, 300, 360,
-	600, 720, 900, 1200, 1800, 3600, 5400, 7200, 10800, 14400, 21600, 28800, 43200, 86400, 604800 };
+	600, 720, 900, 1200, 1800, 3600, 5400, 7200, 10800, 14400, 21600, 28800, 43200, 86400,
+	604800 };
 static const double widths_s[] = { 0.5, 1, 2, 5, 15, 60, 120, 300, 600, 1200 };
 
 enum { ONSETS_MIN = 4, ONSETS_MAX = 5000 };
@@ -22,8 +23,8 @@ static int64_t phase_of(int64_t t, int64_t period)
 }
 
 /* Cycles with an onset in [phase, phase + width). */
-static size_t cycles_hit(const int64_t *onsets, size_t n, int64_t period, int64_t phase,
-	int64_t width)
+static size_t cycles_hit(
+	const int64_t *onsets, size_t n, int64_t period, int64_t phase, int64_t width)
 {
 	int64_t last = INT64_MIN;
 	size_t hit = 0;
@@ -86,13 +87,16 @@ bool period_find(
 				if (4 * width > period || (last_ns - first_ns) / period < 3)
 					continue;
 				/* Widths under a sixtieth of a long period are below what cron keeps. */
-				if (period > 60 * width && period > 60 * NS_PER_S && width < 60 * NS_PER_S)
+				if (period > 60 * width && period > 60 * NS_PER_S &&
+					width < 60 * NS_PER_S)
 					continue;
 				if (round == 0)
 					pairs++;
 				else
 					try_pair(ret, onsets, n, period, width,
-						(size_t)((last_ns - first_ns + period - 1) / period), pairs);
+						(size_t)((last_ns - first_ns + period - 1) /
+							 period),
+						pairs);
 			}
 	free(onsets);
 	return ret->score <= accepted;

@@ -19,7 +19,7 @@ struct period {
 };
 
 /* The best rhythm of a route's spikes; false when there is none at -3 or below. */
-bool period_find(struct period *ret, const struct spike_list *spikes, int64_t first_ns,
-	int64_t last_ns);
+bool period_find(
+	struct period *ret, const struct spike_list *spikes, int64_t first_ns, int64_t last_ns);
 
 #endif

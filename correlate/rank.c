@@ -8,11 +8,13 @@
 /* Ticks held over all tested routes; 40 bytes each. */
 enum { TICKS_MAX = 2500000, ROUTES_MAX = 200, OTHERS_MAX = 20, HITS_MIN = 3 };
 
-static const double level = 0.05, lift_min = 1.5, visible_lift = 3, material = 0.05, alike = 0.7;
+static const double level = 0.05, lift_min = 1.5, visible_lift = 3, material = 0.05, alike = 0.7,
+		    strong_p = 0.001;
 
 const char *verdict_text(enum verdict v)
 {
-	static const char *const texts[] = { "lines up", "suggestive", "no evidence", "cannot tell" };
+	static const char *const texts[] = { "lines up", "suggestive", "no evidence",
+		"cannot tell" };
 
 	return texts[v];
 }
@@ -248,8 +250,8 @@ static bool test_route(
 }
 
 /* Simes over one family of routes; keeps the figures of the best route. */
-static bool test_family(struct finding *f, const struct analysis *a, size_t from, size_t to,
-	double *ret_p)
+static bool test_family(
+	struct finding *f, const struct analysis *a, size_t from, size_t to, double *ret_p)
 {
 	double p[ROUTES_MAX];
 	size_t n = 0;
@@ -307,6 +309,36 @@ static int by_p(const void *a, const void *b)
 	return strcmp(x->condition->id, y->condition->id);
 }
 
+/* How well it alone accounts for the slow time: hits among its occurrences, share of
+ * the time lost, and windows that are not simply everywhere. */
+static double fit(const struct analysis *a, const struct finding *f)
+{
+	const struct lineup *l = &f->whole;
+	double lost = a->route_count ? a->routes[f->route].lost_s : 0;
+
+	if (!l->evaluable)
+		return 0;
+	return (double)l->hit / (double)l->evaluable * (lost > 0 ? fmin(1, l->lost_s / lost) : 1) *
+	       fmax(0, 1 - l->share);
+}
+
+/* Below a thousandth the p-value's noise orders nothing: the better fit goes first. */
+static void order_by_fit(struct analysis *a)
+{
+	size_t strong = 0;
+
+	while (strong < a->finding_count && a->findings[strong].p <= strong_p)
+		strong++;
+	for (size_t i = 1; i < strong; i++)
+		for (size_t k = i;
+			k && fit(a, &a->findings[k]) > fit(a, &a->findings[k - 1]) + 1e-9; k--) {
+			struct finding kept = a->findings[k];
+
+			a->findings[k] = a->findings[k - 1];
+			a->findings[k - 1] = kept;
+		}
+}
+
 /* Benjamini and Hochberg 1995; findings are sorted by p. */
 static void set_q(struct finding *findings, size_t n)
 {
@@ -331,7 +363,7 @@ static double material_share(const struct analysis *a, const struct lineup *l)
 static bool lines_up(const struct analysis *a, const struct finding *f, const struct lineup *l)
 {
 	return !f->is_lone && f->q <= level && l->lift >= lift_min && l->hit >= HITS_MIN &&
-	       !f->lag.is_before && (material_share(a, l) >= material || f->p <= 0.001);
+	       !f->lag.is_before && (material_share(a, l) >= material || f->p <= strong_p);
 }
 
 static bool is_suggestive(const struct analysis *a, const struct finding *f, const struct lineup *l)
@@ -430,18 +462,20 @@ static void say_nothing(struct finding *f, const struct lineup *l)
 {
 	double smallest = f->whole.smallest_lift;
 
-	if (f->has_rest && !isnan(f->rest.smallest_lift) &&
-		!(smallest < f->rest.smallest_lift))
+	if (f->has_rest && !isnan(f->rest.smallest_lift) && !(smallest < f->rest.smallest_lift))
 		smallest = f->rest.smallest_lift;
 	f->whole.smallest_lift = smallest;
 	if (!l->evaluable)
-		say(f, VERDICT_CANNOT_TELL, "%s", l->inside ? "no requests in its windows"
-							     : "no occurrence inside the capture");
+		say(f, VERDICT_CANNOT_TELL, "%s",
+			l->inside ? "no requests in its windows"
+				  : "no occurrence inside the capture");
 	else if (l->evaluable < HITS_MIN)
-		say(f, VERDICT_CANNOT_TELL, "only %zu of its occurrences can be judged, three are needed",
+		say(f, VERDICT_CANNOT_TELL,
+			"only %zu of its occurrences can be judged, three are needed",
 			l->evaluable);
 	else if (l->share > 0.7)
-		say(f, VERDICT_CANNOT_TELL, "its windows take %.0f %% of the capture", 100 * l->share);
+		say(f, VERDICT_CANNOT_TELL, "its windows take %.0f %% of the capture",
+			100 * l->share);
 	else if (isnan(smallest))
 		say(f, VERDICT_CANNOT_TELL, "too little data to see any effect in its windows");
 	else if (smallest > visible_lift)
@@ -459,17 +493,19 @@ static void judge(struct finding *f, const struct analysis *a)
 	const struct lineup *l = f->has_rest ? &f->rest : &f->whole;
 
 	if (lines_up(a, f, l))
-		say(f, VERDICT_LINES_UP, "%zu of %zu occurrences hit, luck alone hits %.1f",
-			l->hit, l->evaluable, l->hit_by_luck);
+		say(f, VERDICT_LINES_UP, "%zu of %zu occurrences hit, luck alone hits %.1f", l->hit,
+			l->evaluable, l->hit_by_luck);
 	else if (is_suggestive(a, f, l))
-		say(f, VERDICT_SUGGESTIVE, "%zu of %zu occurrences hit, luck alone hits %.1f%s", l->hit,
-			l->evaluable, l->hit_by_luck,
+		say(f, VERDICT_SUGGESTIVE, "%zu of %zu occurrences hit, luck alone hits %.1f%s",
+			l->hit, l->evaluable, l->hit_by_luck,
 			l->hit < HITS_MIN ? "; three hits are needed to line up" : "");
 	else if (f->p <= level && f->lag.is_before)
-		say(f, VERDICT_NO_EVIDENCE, "the slow time starts %.1f s before it: probably a reaction",
+		say(f, VERDICT_NO_EVIDENCE,
+			"the slow time starts %.1f s before it: probably a reaction",
 			-f->lag.lag_s);
 	else if (f->p <= level && l->hit && material_share(a, l) < material)
-		say(f, VERDICT_NO_EVIDENCE, "its windows hold %.1f %% of the time lost, too little to matter",
+		say(f, VERDICT_NO_EVIDENCE,
+			"its windows hold %.1f %% of the time lost, too little to matter",
 			100 * material_share(a, l));
 	else
 		say_nothing(f, l);
@@ -489,7 +525,8 @@ static const struct spike *shift_in_window(const struct analysis *a, const struc
 			/* The onset is known to about a quarter of a bucket. */
 			bool is_after = s->start_ns >= o->start_ns - a->bucket_ns / 4;
 
-			if (s->kind == SPIKE_LEVEL_SHIFT && is_after && s->start_ns <= o->until_ns) {
+			if (s->kind == SPIKE_LEVEL_SHIFT && is_after &&
+				s->start_ns <= o->until_ns) {
 				*ret_route = i;
 				return s;
 			}
@@ -513,14 +550,17 @@ static bool judge_shift(struct finding *f, const struct analysis *a)
 		double window = (double)(o->until_ns - o->start_ns) / 1e9;
 		struct lineup l;
 
-		if (route != f->route && lineup_test_lone(&l, &a->routes[route].view, f->condition)) {
+		if (route != f->route &&
+			lineup_test_lone(&l, &a->routes[route].view, f->condition)) {
 			lineup_free(&f->whole);
 			f->whole = l;
 		}
 		f->route = route;
 		f->null = "the share of the capture in which it would have been as near";
-		f->p = fmin(1, fmax((lag + (double)a->bucket_ns / 4e9) / span_s, 1 / (1 + span_s / window)));
-		f->lag = (struct lag){ lag, lag, lag, (double)(s->end_ns - s->start_ns) / 1e9, false };
+		f->p = fmin(1, fmax((lag + (double)a->bucket_ns / 4e9) / span_s,
+				       1 / (1 + span_s / window)));
+		f->lag = (struct lag){ lag, lag, lag, (double)(s->end_ns - s->start_ns) / 1e9,
+			false };
 		f->whole.hits[i] = true;
 		f->whole.hit = 1;
 		f->whole.judged[i] = true;
@@ -545,10 +585,12 @@ static void judge_lone(struct finding *f, const struct analysis *a)
 		say_nothing(f, l);
 	else if (l->hit && l->lift >= lift_min && f->p <= 2 * level &&
 		 material_share(a, l) >= material)
-		say(f, VERDICT_SUGGESTIVE, "one occurrence, coincidence not excluded: slow time in its window");
+		say(f, VERDICT_SUGGESTIVE,
+			"one occurrence, coincidence not excluded: slow time in its window");
 	else if (l->hit)
 		say(f, VERDICT_CANNOT_TELL,
-			"one occurrence, and slow time falls in such a window in %.0f %% of its places", 100 * f->p);
+			"one occurrence, and slow time falls in such a window in %.0f %% of its places",
+			100 * f->p);
 	else
 		say(f, VERDICT_NO_EVIDENCE, "one occurrence, without slow time in its window");
 }
@@ -569,16 +611,22 @@ static bool add_rest(struct finding *f, const struct analysis *a,
 	return true;
 }
 
+static double hit_rate(const struct lineup *l)
+{
+	return l->evaluable ? (double)l->hit / (double)l->evaluable : 0;
+}
+
 /* Neither shows anything without the other: timing cannot separate them. */
-static bool is_inseparable(const struct analysis *a, const struct finding *f, const struct finding *best)
+static bool is_inseparable(
+	const struct analysis *a, const struct finding *f, const struct finding *best)
 {
 	struct lineup l = { 0 };
 	const struct finding *others[] = { f };
 	bool result = false;
 
-	if (f->route == best->route && f->p <= level &&
-		test_rest(&l, a, best, others, 1))
-		result = l.p > level && (double)f->whole.hit >= alike * (double)best->whole.hit;
+	if (f->route == best->route && f->p <= level && test_rest(&l, a, best, others, 1))
+		result = l.p > level && (double)f->whole.hit >= alike * (double)best->whole.hit &&
+			 hit_rate(&f->whole) >= alike * hit_rate(&best->whole);
 	lineup_free(&l);
 	return result;
 }
@@ -616,11 +664,13 @@ static void judge_shared(struct finding *f, const struct analysis *a,
 	f->q = fmin(1, fmax(f->q, f->p * (double)a->finding_count / (double)(count + 1)));
 	if (whole_p <= level && f->rest.p > level) {
 		say_nothing(f, &f->rest);
-		say(f, f->verdict == VERDICT_CANNOT_TELL && f->rest.evaluable < HITS_MIN
+		say(f,
+			f->verdict == VERDICT_CANNOT_TELL && f->rest.evaluable < HITS_MIN
 				? VERDICT_CANNOT_TELL
 				: VERDICT_NO_EVIDENCE,
 			"its hits are shared with %s; outside that one's windows %zu of %zu occurrences hit, luck alone hits %.1f",
-			accepted[0]->condition->id, f->rest.hit, f->rest.evaluable, f->rest.hit_by_luck);
+			accepted[0]->condition->id, f->rest.hit, f->rest.evaluable,
+			f->rest.hit_by_luck);
 		return;
 	}
 	judge(f, a);
@@ -688,6 +738,7 @@ static bool rank(struct analysis *a)
 
 	qsort(a->findings, a->finding_count, sizeof(*a->findings), by_p);
 	set_q(a->findings, a->finding_count);
+	order_by_fit(a);
 	for (size_t i = 0; ok && i < a->finding_count; i++) {
 		struct finding *f = &a->findings[i];
 
@@ -724,8 +775,9 @@ static bool rank(struct analysis *a)
 
 static bool test_all(struct analysis *a, const struct run *run)
 {
-	struct run_progress progress = { .verb = "testing", .unit = "conditions",
-		.total = (double)a->conditions->count };
+	struct run_progress progress = {
+		.verb = "testing", .unit = "conditions", .total = (double)a->conditions->count
+	};
 	bool ok = true;
 
 	a->findings = calloc(a->conditions->count + 1, sizeof(*a->findings));
@@ -742,11 +794,12 @@ static bool test_all(struct analysis *a, const struct run *run)
 }
 
 bool analysis_make(struct analysis *a, const struct series *s,
-	const struct condition_list *conditions, const struct series_route *named, int64_t bucket_ns,
-	const struct run *run, struct err *e)
+	const struct condition_list *conditions, const struct series_route *named,
+	int64_t bucket_ns, const struct run *run, struct err *e)
 {
-	*a = (struct analysis){ .series = s, .conditions = conditions, .bucket_ns = bucket_ns,
-		.seed = run->seed };
+	*a = (struct analysis){
+		.series = s, .conditions = conditions, .bucket_ns = bucket_ns, .seed = run->seed
+	};
 	if (open_routes(a, named) && test_all(a, run) && rank(a))
 		return true;
 	return err_set(e, ERR_ENV, "out of memory");

@@ -37,7 +37,8 @@ static struct scale scale_for(const struct analysis *a, const struct bucket_list
 
 /* A bucket's p99, its largest where there are too few for one, or where a stall hides
  * from it. */
-static void fill_columns(const struct tested_route *t, const struct scale *s, double values[COLUMNS])
+static void fill_columns(
+	const struct tested_route *t, const struct scale *s, double values[COLUMNS])
 {
 	for (size_t i = 0; i < COLUMNS; i++)
 		values[i] = 0;
@@ -156,13 +157,15 @@ static void print_level(const struct tested_route *t, FILE *to)
 	unsigned long long n = v->route->requests;
 
 	if (!v->base.count)
-		fprintf(to, "n=%llu: p99 not estimable, max %.3f ms\n", n, (double)v->route->max_us / 1e3);
-	else if (v->base.has_shift)
-		fprintf(to, "n=%llu, p99 %.4g ms, then %.4g ms: a level shift, median %.1f times\n", n,
-			v->base.segments[0].p99_ms, v->base.segments[1].p99_ms, v->base.shift_ratio);
-	else
-		fprintf(to, "n=%llu, quiet p99 %.4g ms, max %.4g ms\n", n, v->base.segments[0].p99_ms,
+		fprintf(to, "n=%llu: p99 not estimable, max %.3f ms\n", n,
 			(double)v->route->max_us / 1e3);
+	else if (v->base.has_shift)
+		fprintf(to, "n=%llu, p99 %.4g ms, then %.4g ms: a level shift, median %.1f times\n",
+			n, v->base.segments[0].p99_ms, v->base.segments[1].p99_ms,
+			v->base.shift_ratio);
+	else
+		fprintf(to, "n=%llu, quiet p99 %.4g ms, max %.4g ms\n", n,
+			v->base.segments[0].p99_ms, (double)v->route->max_us / 1e3);
 }
 
 /* Buckets that are too thin for a p99, told as such, when there are few of them. */
@@ -195,7 +198,8 @@ static void print_spikes(const struct tested_route *t, FILE *to)
 			slow_s += (double)(s->end_ns - s->start_ns) / 1e9;
 	}
 	span_s = (double)t->view.ticks * (double)t->view.series->tick_ns / 1e9;
-	fprintf(to, "    %zu spikes, %zu stalls, %zu unfinished, %zu level shifts; slow %.1f %% of the time",
+	fprintf(to,
+		"    %zu spikes, %zu stalls, %zu unfinished, %zu level shifts; slow %.1f %% of the time",
 		of[SPIKE_SPIKE], of[SPIKE_STALL], of[SPIKE_UNFINISHED], of[SPIKE_LEVEL_SHIFT],
 		100 * slow_s / span_s);
 	if (t->spikes.anecdotes)
@@ -214,7 +218,8 @@ static void print_routes(const struct report *r, FILE *to)
 		if (i >= 3 && i >= a->spiking_count)
 			break;
 		if (i == 10) {
-			fprintf(to, "  ... and %zu more routes with spikes\n", a->spiking_count - i);
+			fprintf(to, "  ... and %zu more routes with spikes\n",
+				a->spiking_count - i);
 			break;
 		}
 		fputs("\n  ", to);
@@ -309,8 +314,8 @@ static void print_unexplained(const struct analysis *a, FILE *to)
 	if (left > UNEXPLAINED_MAX)
 		fprintf(to, "    ... and %zu more\n", left - UNEXPLAINED_MAX);
 	if (all)
-		fprintf(to, "  %zu of %zu spikes are unexplained, with %.1f %% of the time lost\n", left, all,
-			lost > 0 ? 100 * lost_left / lost : 0);
+		fprintf(to, "  %zu of %zu spikes are unexplained, with %.1f %% of the time lost\n",
+			left, all, lost > 0 ? 100 * lost_left / lost : 0);
 }
 
 static void print_periods(const struct analysis *a, FILE *to)

@@ -49,7 +49,8 @@ static bool is_run(const struct crontab_line *line, const struct zone *z, int64_
 				return false;
 		return true;
 	}
-	for (int64_t skipped = before + 60; !is_wild && now - before <= 10800 && skipped < now; skipped += 60)
+	for (int64_t skipped = before + 60; !is_wild && now - before <= 10800 && skipped < now;
+		skipped += 60)
 		if (is_due_at(line, skipped))
 			return true;
 	return false;
@@ -102,7 +103,8 @@ static bool add_line(struct loader *l, const struct crontab_line *line, struct e
 
 	l->report->lines++;
 	if (!c)
-		return err_set(e, ERR_ENV, "more than %d conditions, or out of memory", CONDITIONS_MAX);
+		return err_set(
+			e, ERR_ENV, "more than %d conditions, or out of memory", CONDITIONS_MAX);
 	if (line->is_reboot || line->is_random) {
 		l->report->unscheduled++;
 		return true;
@@ -132,8 +134,8 @@ static bool load(struct loader *l, FILE *from, struct err *e)
 	ssize_t n;
 	bool ok = true;
 
-	for (unsigned number = 1; ok && number <= LINES_MAX && (n = getline(&text, &room, from)) >= 0;
-		number++) {
+	for (unsigned number = 1;
+		ok && number <= LINES_MAX && (n = getline(&text, &room, from)) >= 0; number++) {
 		struct crontab_line line;
 		struct err bad = { 0 };
 		enum step step = n > LINE_MAX_BYTES

@@ -28,7 +28,8 @@ struct slow_list {
 	size_t count, cap;
 };
 
-static bool add_slow(struct slow_list *list, const struct view *v, int64_t tick, uint32_t bin, uint32_t times)
+static bool add_slow(
+	struct slow_list *list, const struct view *v, int64_t tick, uint32_t bin, uint32_t times)
 {
 	if (bin <= baseline_at(&v->base, tick)->slow_bin)
 		return true;
@@ -72,19 +73,28 @@ static bool collect(struct slow_list *list, const struct view *v)
 	return true;
 }
 
-/* Most slow requests of items[from, to) in flight at one instant. Quadratic only in
- * what overlaps; stops once the answer is enough. */
-static bool overlap_reaches(const struct slow_list *list, size_t from, size_t to, uint64_t wanted)
+/* Requests times ticks in flight: what a stall weighs, however many fast ones pass. */
+static double area(const struct slow *s)
+{
+	return (double)(s->to - s->from + 1) * s->count;
+}
+
+/* Is there an instant at which slow requests of items[from, to) are in flight that
+ * together reach this many, and this area? Looks back at 4,096 at most. */
+static bool overlap_reaches(
+	const struct slow_list *list, size_t from, size_t to, uint64_t wanted, double wanted_area)
 {
 	for (size_t i = from; i < to; i++) {
 		uint64_t together = 0;
+		double sum = 0;
 
-		for (size_t k = from; k <= i; k++)
-			together += list->items[k].to >= list->items[i].from ? list->items[k].count : 0;
-		if (together >= wanted)
+		for (size_t k = i - from > 4096 ? i - 4096 : from; k <= i; k++)
+			if (list->items[k].to >= list->items[i].from) {
+				together += list->items[k].count;
+				sum += area(&list->items[k]);
+			}
+		if (together >= wanted && sum >= wanted_area)
 			return true;
-		if (i - from > 4096)
-			from = i - 4096;
 	}
 	return false;
 }
@@ -170,8 +180,8 @@ static size_t make_trials(struct trial *trials, const struct view *v, const stru
 	size_t count = 0;
 
 	for (size_t i = 0; i < 2 * v->buckets.count; i++) {
-		int64_t start = v->buckets.items[0].start_ns +
-				((int64_t)i - 1) * v->buckets.width_ns / 2;
+		int64_t start =
+			v->buckets.items[0].start_ns + ((int64_t)i - 1) * v->buckets.width_ns / 2;
 		struct span span = { series_tick(v->series, start),
 			series_tick(v->series, start + v->buckets.width_ns) };
 		struct view_sum sum = view_sum(v, span);
@@ -190,28 +200,33 @@ static bool is_material(const struct trial *t, const struct slow_list *slow)
 		return false;
 	if (1 - quantile_binomial_cdf((uint64_t)t->n, 0.01, (int64_t)t->slow - 1) <= 0.01)
 		return true;
-	return overlap_reaches(slow, t->first, t->end, SLOW_MIN);
+	return overlap_reaches(slow, t->first, t->end, SLOW_MIN, 0);
 }
 
-static struct span in_flight(const struct slow_list *slow, size_t from, size_t to, uint64_t *ret_n)
+struct chain {
+	struct span span;
+	uint64_t n;
+	double area;
+};
+
+static struct chain in_flight(const struct slow_list *slow, size_t from, size_t to)
 {
-	struct span span = { slow->items[from].from, slow->items[from].to + 1 };
+	struct chain c = { .span = { slow->items[from].from, slow->items[from].to + 1 } };
 
-	*ret_n = 0;
 	for (size_t k = from; k < to; k++) {
-		if (slow->items[k].to + 1 > span.to_tick)
-			span.to_tick = slow->items[k].to + 1;
-		*ret_n += slow->items[k].count;
+		if (slow->items[k].to + 1 > c.span.to_tick)
+			c.span.to_tick = slow->items[k].to + 1;
+		c.n += slow->items[k].count;
+		c.area += area(&slow->items[k]);
 	}
-	return span;
+	return c;
 }
 
-/* From the first slow arrival to the last slow end; when four fifths of the slow
- * requests hang together, theirs: a lone one before a stall is not its onset. */
+/* From the first slow arrival to the last slow end; when four fifths of the time in
+ * flight hangs together, that: a lone slow request before a stall is not its onset. */
 static struct span slow_span(const struct trial *t, const struct slow_list *slow)
 {
-	uint64_t all, n;
-	struct span whole = in_flight(slow, t->first, t->end, &all);
+	struct chain whole = in_flight(slow, t->first, t->end);
 
 	for (size_t from = t->first, to; from < t->end; from = to) {
 		int64_t end = slow->items[from].to;
@@ -219,16 +234,16 @@ static struct span slow_span(const struct trial *t, const struct slow_list *slow
 		for (to = from + 1; to < t->end && slow->items[to].from <= end; to++)
 			if (slow->items[to].to > end)
 				end = slow->items[to].to;
-		struct span part = in_flight(slow, from, to, &n);
-		if (n >= SLOW_MIN && n * 5 >= all * 4)
-			return part;
+		struct chain part = in_flight(slow, from, to);
+		if (part.n >= SLOW_MIN && part.area * 5 >= whole.area * 4)
+			return part.span;
 	}
-	return whole;
+	return whole.span;
 }
 
 /* Benjamini and Hochberg; fills spans of what passed. */
-static size_t choose(struct trial *trials, size_t count, const struct slow_list *slow,
-	struct span *spans)
+static size_t choose(
+	struct trial *trials, size_t count, const struct slow_list *slow, struct span *spans)
 {
 	size_t passed = 0, kept = 0;
 	double rate, phi;
@@ -266,8 +281,8 @@ static void measure(struct spike *k, const struct view *v)
 	k->baseline_ms = baseline_at(&v->base, k->span.from_tick)->p99_ms;
 }
 
-static enum spike_kind kind_of(const struct spike *k, const struct view *v,
-	const struct slow_list *slow)
+static enum spike_kind kind_of(
+	const struct spike *k, const struct view *v, const struct slow_list *slow)
 {
 	int64_t end_tick = v->first_tick + (int64_t)v->ticks;
 
@@ -276,8 +291,11 @@ static enum spike_kind kind_of(const struct spike *k, const struct view *v,
 	if (k->end_ns - k->start_ns > longest_ns)
 		return SPIKE_LEVEL_SHIFT;
 	size_t first = slow_at(slow, k->span.from_tick), end = slow_at(slow, k->span.to_tick);
-	uint64_t most = (uint64_t)ceil(0.8 * (double)k->slow);
-	return k->slow && overlap_reaches(slow, first, end, most) ? SPIKE_STALL : SPIKE_SPIKE;
+	double all = 0;
+
+	for (size_t i = first; i < end; i++)
+		all += area(&slow->items[i]);
+	return overlap_reaches(slow, first, end, SLOW_MIN, 0.8 * all) ? SPIKE_STALL : SPIKE_SPIKE;
 }
 
 /* The level shift itself is told against the level before it. */
@@ -300,7 +318,8 @@ static void add_shift(struct spike *k, const struct view *v)
 
 		if (series_cell_bin(v->route->cells[i]) <= before->bin)
 			continue;
-		k->lost_s += (us / 1e6 - before->p99_ms / 1e3) * series_cell_count(v->route->cells[i]);
+		k->lost_s +=
+			(us / 1e6 - before->p99_ms / 1e3) * series_cell_count(v->route->cells[i]);
 		k->slow += series_cell_bin(v->route->cells[i]) > before->slow_bin
 				   ? series_cell_count(v->route->cells[i])
 				   : 0;

@@ -141,8 +141,8 @@ void view_learn_quiet(struct view *v, const struct span *loud, size_t count)
 			continue;
 		n += times;
 		if (bin > base) {
-			double w = fmin(weight_max,
-				log(series_bin_us(bin) / fmax(1, series_bin_us(base))));
+			double w = fmin(
+				weight_max, log(series_bin_us(bin) / fmax(1, series_bin_us(base))));
 
 			sum += times * w;
 			square += times * w * w;

@@ -41,8 +41,8 @@ struct view_sum view_sum(const struct view *v, struct span span);
 /* Sets the quiet figures from the time outside the spans. */
 void view_learn_quiet(struct view *v, const struct span *loud, size_t count);
 /* A copy of the sums without the requests in the spans (sorted, apart). */
-bool view_hide(struct view *to, const struct view *from, const struct span *hidden,
-	size_t count) MUST_USE;
+bool view_hide(
+	struct view *to, const struct view *from, const struct span *hidden, size_t count) MUST_USE;
 
 /* Sorts and joins spans that touch; returns how many remain. */
 size_t span_join(struct span *spans, size_t count, int64_t gap_ticks);

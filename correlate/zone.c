@@ -17,11 +17,15 @@ static bool read_header(struct cursor *c, unsigned *ret_version, struct counts *
 
 	*ret_version = cursor_u8(c);
 	cursor_skip(c, 15);
-	*n = (struct counts){ .utc = cursor_u32be(c), .std = cursor_u32be(c),
-		.leap = cursor_u32be(c), .time = cursor_u32be(c), .type = cursor_u32be(c),
+	*n = (struct counts){ .utc = cursor_u32be(c),
+		.std = cursor_u32be(c),
+		.leap = cursor_u32be(c),
+		.time = cursor_u32be(c),
+		.type = cursor_u32be(c),
 		.chars = cursor_u32be(c) };
 	return !c->is_short && slice_is(magic, "TZif") && n->time <= 10000 && n->type >= 1 &&
-	       n->type <= 256 && n->leap <= 1000 && n->chars <= 1000 && n->utc <= 256 && n->std <= 256;
+	       n->type <= 256 && n->leap <= 1000 && n->chars <= 1000 && n->utc <= 256 &&
+	       n->std <= 256;
 }
 
 static bool read_block(struct zone *z, struct cursor *c, const struct counts *n)
@@ -57,16 +61,16 @@ static bool parse(struct zone *z, struct slice file)
 
 	if (!read_header(&c, &version, &n) || version < '2')
 		return false;
-	cursor_skip(&c, (size_t)n.time * 5 + (size_t)n.type * 6 + n.chars + (size_t)n.leap * 8 + n.std +
-				n.utc);
+	cursor_skip(&c, (size_t)n.time * 5 + (size_t)n.type * 6 + n.chars + (size_t)n.leap * 8 +
+				n.std + n.utc);
 	return read_header(&c, &version, &n) && read_block(z, &c, &n);
 }
 
 static bool is_safe_name(const char *name)
 {
 	for (const char *p = name; *p; p++)
-		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') || (*p >= '0' && *p <= '9') ||
-			    strchr("/_+-", *p)))
+		if (!((*p >= 'a' && *p <= 'z') || (*p >= 'A' && *p <= 'Z') ||
+			    (*p >= '0' && *p <= '9') || strchr("/_+-", *p)))
 			return false;
 	return *name && *name != '/';
 }

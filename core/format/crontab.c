@@ -9,8 +9,8 @@ struct field {
 	size_t word_count;
 };
 
-static const char *const months[] = { "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug",
-	"sep", "oct", "nov", "dec" };
+static const char *const months[] = { "jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep",
+	"oct", "nov", "dec" };
 static const char *const days[] = { "sun", "mon", "tue", "wed", "thu", "fri", "sat" };
 
 static const struct field fields[] = {
@@ -136,8 +136,8 @@ static bool parse_field(struct slice word, const struct field *f, uint64_t *ret_
 	*ret_star = word.n && *word.p == '*';
 	do {
 		if (!eat_item(&rest, f, ret_bits, is_random))
-			return err_set(e, ERR_INPUT, "'%.*s' is not a %s", (int)(word.n < 40 ? word.n : 40),
-				word.p, f->name);
+			return err_set(e, ERR_INPUT, "'%.*s' is not a %s",
+				(int)(word.n < 40 ? word.n : 40), word.p, f->name);
 	} while (eat(&rest, ','));
 	if (rest.n)
 		return err_set(e, ERR_INPUT, "'%.*s' is not a %s", (int)(word.n < 40 ? word.n : 40),
@@ -151,7 +151,8 @@ static bool parse_fields(struct slice *text, struct crontab_line *line, struct e
 	bool stars[LENGTH(fields)];
 
 	for (size_t i = 0; i < LENGTH(fields); i++)
-		if (!parse_field(next_word(text), &fields[i], &bits[i], &stars[i], &line->is_random, e))
+		if (!parse_field(
+			    next_word(text), &fields[i], &bits[i], &stars[i], &line->is_random, e))
 			return false;
 	line->minute = bits[0];
 	line->hour = (uint32_t)bits[1];
@@ -178,7 +179,8 @@ static bool parse_at(struct slice word, struct crontab_line *line, struct err *e
 		if (slice_is(word, at_words[i].word))
 			return parse_fields(&text, line, e);
 	}
-	return err_set(e, ERR_INPUT, "unknown word '%.*s'", (int)(word.n < 40 ? word.n : 40), word.p);
+	return err_set(
+		e, ERR_INPUT, "unknown word '%.*s'", (int)(word.n < 40 ? word.n : 40), word.p);
 }
 
 bool crontab_is_due(
@@ -316,7 +318,8 @@ enum step crontab_parse(struct slice text, bool has_user, struct arena *arena, c
 		text.n--;
 	skip_blanks(&text);
 	/* A leading minus keeps cronie from logging the run. */
-	if (starts(text, "-") && text.n > 1 && (isdigit((unsigned char)text.p[1]) || text.p[1] == '*'))
+	if (starts(text, "-") && text.n > 1 &&
+		(isdigit((unsigned char)text.p[1]) || text.p[1] == '*'))
 		eat(&text, '-');
 	if (!text.n || *text.p == '#' || read_environment(text, arena, zone))
 		return STEP_END;

@@ -34,8 +34,8 @@ enum step crontab_parse(struct slice text, bool has_user, struct arena *arena, c
 	struct crontab_line *ret, struct err *e);
 
 /* True when the line is due in this minute of local time. */
-bool crontab_is_due(const struct crontab_line *line, int minute, int hour, int dom, int month,
-	int dow);
+bool crontab_is_due(
+	const struct crontab_line *line, int minute, int hour, int dom, int month, int dow);
 
 /* The name a command line gets; also used for other job lists. */
 const char *crontab_job_name(struct slice command, struct arena *arena);

@@ -55,8 +55,8 @@ static bool read_time(
 		return true;
 	if (is_zoneless(s)) {
 		err_set(e, ERR_INPUT, "the time '%s' has no zone", text);
-		return err_hint(
-			e, "write it as RFC 3339 with Z or +hh:mm, add \"zone\": \"+02:00\", or use epoch seconds");
+		return err_hint(e,
+			"write it as RFC 3339 with Z or +hh:mm, add \"zone\": \"+02:00\", or use epoch seconds");
 	}
 	return err_set(e, ERR_INPUT, "'%s' is not a time: '%.60s'", key, text);
 }
@@ -93,7 +93,8 @@ static bool read_event(struct event_list *list, struct slice text, struct event 
 	ret->kind = arena_copy(&list->arena, slice_of(kind)).p;
 	ret->name = arena_copy(&list->arena, slice_of(name)).p;
 	if (!ret->kind || !ret->name)
-		return err_set(e, ERR_INPUT, "names hold more than %zu bytes", list->arena.cap_bytes);
+		return err_set(
+			e, ERR_INPUT, "names hold more than %zu bytes", list->arena.cap_bytes);
 	return true;
 }
 
@@ -155,9 +156,10 @@ static bool load_lines(struct event_list *list, FILE *from, const char *path, ui
 		number++;
 		if (!text.n)
 			continue;
-		bool is_good = text.n <= LINE_MAX_BYTES
-				       ? read_event(list, text, &event, &bad)
-				       : err_set(&bad, ERR_INPUT, "longer than %d bytes", LINE_MAX_BYTES);
+		bool is_good =
+			text.n <= LINE_MAX_BYTES
+				? read_event(list, text, &event, &bad)
+				: err_set(&bad, ERR_INPUT, "longer than %d bytes", LINE_MAX_BYTES);
 		if (is_good && !append(list, &event))
 			is_good = err_set(&bad, ERR_INPUT, "out of memory");
 		*ret_read += is_good;
@@ -180,7 +182,8 @@ bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, u
 	*ret_read = 0;
 	*ret_bad = 0;
 	if (!from)
-		return err_os(e, errno == ENOENT ? ERR_INPUT : ERR_ENV, errno, "could not open '%s'", path);
+		return err_os(e, errno == ENOENT ? ERR_INPUT : ERR_ENV, errno,
+			"could not open '%s'", path);
 	if (!list->arena.cap_bytes)
 		arena_init(&list->arena, (size_t)64 << 20);
 	bool has_any = load_lines(list, from, path, ret_read, ret_bad, &first);

@@ -36,7 +36,8 @@ static struct series_cell make_cell(int64_t tick, uint32_t bin, uint32_t count)
 
 static int by_word(const void *a, const void *b)
 {
-	uint64_t x = ((const struct series_cell *)a)->word, y = ((const struct series_cell *)b)->word;
+	uint64_t x = ((const struct series_cell *)a)->word,
+		 y = ((const struct series_cell *)b)->word;
 
 	return (x > y) - (x < y);
 }
@@ -122,7 +123,8 @@ static bool keep_route(struct series *s, struct series_route *r)
 {
 	if (s->route_count == s->route_cap) {
 		size_t cap = s->route_cap ? s->route_cap * 2 : 64;
-		struct series_route **grown = realloc(s->routes, cap * sizeof(struct series_route *));
+		struct series_route **grown =
+			realloc(s->routes, cap * sizeof(struct series_route *));
 
 		if (!grown)
 			return false;
@@ -228,8 +230,8 @@ static bool place(struct series *s, int64_t start_ns, int64_t latency_ns)
 	return true;
 }
 
-bool series_add(
-	struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns, bool is_error)
+bool series_add(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns,
+	bool is_error)
 {
 	if (!place(s, start_ns, latency_ns))
 		return false;

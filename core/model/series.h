@@ -60,9 +60,11 @@ void series_init(struct series *s, size_t cells_max); /* 0: SERIES_CELLS_MAX */
 /* Finds or adds; NULL at the cap. A fingerprint of 0 is made from the text. */
 struct series_route *series_route(struct series *s, struct slice text, uint64_t fingerprint);
 /* False when it had to be refused (out of memory, or more than 240 days away). */
-bool series_add(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns, bool is_error);
+bool series_add(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns,
+	bool is_error);
 /* A request that nobody answered while we looked: age, not latency. */
-bool series_add_unanswered(struct series *s, struct series_route *r, int64_t start_ns, int64_t age_ns);
+bool series_add_unanswered(
+	struct series *s, struct series_route *r, int64_t start_ns, int64_t age_ns);
 /* Sorts and merges cells, bounds the ticks; afterwards the series is read only. */
 bool series_finish(struct series *s);
 void series_free(struct series *s);
