@@ -269,33 +269,55 @@ static bool is_usable(double ms)
 	return isfinite(ms) && ms > 0;
 }
 
-struct interval judge_ratio(const struct judge_set *inside, const struct judge_set *outside,
-	double q, uint64_t seed)
+static double over(double x, double y)
 {
-	struct interval ratio = { NAN, NAN, NAN };
-	struct drawer in = { 0 }, out = { 0 };
+	return is_usable(x) && is_usable(y) ? x / y : NAN;
+}
+
+static double minus(double x, double y)
+{
+	return is_usable(x) && is_usable(y) ? x - y : NAN;
+}
+
+static struct interval compare(const struct judge_set *a, const struct judge_set *b, double q,
+	uint64_t seed, double (*how)(double, double))
+{
+	struct interval i = { NAN, NAN, NAN };
+	struct drawer of_a = { 0 }, of_b = { 0 };
 	double *draws = calloc(JUDGE_DRAWS, sizeof(*draws));
 	struct rng rng;
 	size_t n = 0;
 
-	if (!draws || !is_filled(inside) || !is_filled(outside))
+	if (!draws || !is_filled(a) || !is_filled(b))
 		goto out;
-	ratio.value = judge_set_quantile(inside, q) / judge_set_quantile(outside, q);
-	if (!drawer_open(&in, inside) || !drawer_open(&out, outside))
+	i.value = how(judge_set_quantile(a, q), judge_set_quantile(b, q));
+	if (!drawer_open(&of_a, a) || !drawer_open(&of_b, b))
 		goto out;
 	rng_seed(&rng, seed);
-	for (int i = 0; i < JUDGE_DRAWS; i++) {
-		double s = drawer_quantile(&in, &rng, q), b = drawer_quantile(&out, &rng, q);
+	for (int k = 0; k < JUDGE_DRAWS; k++) {
+		double x = drawer_quantile(&of_a, &rng, q), y = drawer_quantile(&of_b, &rng, q);
 
-		if (is_usable(s) && is_usable(b))
-			draws[n++] = s / b;
+		draws[n] = how(x, y);
+		n += !isnan(draws[n]);
 	}
-	interval_of(draws, n, &ratio);
+	interval_of(draws, n, &i);
 out:
-	drawer_close(&in);
-	drawer_close(&out);
+	drawer_close(&of_a);
+	drawer_close(&of_b);
 	free(draws);
-	return ratio;
+	return i;
+}
+
+struct interval judge_ratio(const struct judge_set *inside, const struct judge_set *outside,
+	double q, uint64_t seed)
+{
+	return compare(inside, outside, q, seed, over);
+}
+
+struct interval judge_difference(const struct judge_set *a, const struct judge_set *b, double q,
+	uint64_t seed)
+{
+	return compare(a, b, q, seed, minus);
 }
 
 struct draws {

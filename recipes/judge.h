@@ -81,6 +81,10 @@ struct interval {
 struct interval judge_ratio(const struct judge_set *inside, const struct judge_set *outside,
 	double q, uint64_t seed);
 
+/* Quantile of a minus quantile of b, in ms, with its 95 % interval; both sealed. */
+struct interval judge_difference(const struct judge_set *a, const struct judge_set *b, double q,
+	uint64_t seed);
+
 struct judge_terms {
 	const struct judge_set *production_inside;
 	/* Empty or NULL: production had no quiet time, then b = l0, which is honest only
