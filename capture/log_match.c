@@ -36,6 +36,7 @@ struct log_session {
 	struct slice key;
 	struct raw_session raw;
 	char *texts; /* of raw and key */
+	char *application; /* clients name themselves after they have connected */
 	uint64_t seq;
 	int64_t last_end_ns;
 	bool has_ended_one;
@@ -141,6 +142,7 @@ static void free_session(struct log_session *s)
 	free(s->statements.hashes);
 	free(s->portals.hashes);
 	free(s->texts);
+	free(s->application);
 	free(s);
 }
 
@@ -217,6 +219,15 @@ static bool tell_session(struct log_match *m, struct log_session *s, int64_t at_
 		return true;
 	s->is_told = true;
 	return log_order_session(m->order, &s->raw, at_ns, e);
+}
+
+static void learn_application(struct log_session *s, struct slice name)
+{
+	if (s->raw.application.n || !name.n || s->application)
+		return;
+	char *to = s->application = malloc(name.n);
+	if (to)
+		s->raw.application = keep(&to, name);
 }
 
 static bool close_session(
@@ -537,6 +548,8 @@ bool log_match_line(struct log_match *m, const struct pglog_line *line, int64_t 
 	if (meaning.kind == PGLOG_DISCONNECTED) {
 		m->read++;
 		s = find_session(m, line);
+		if (s)
+			learn_application(s, line->application);
 		return !s || close_session(m, s, time_ns, e);
 	}
 	if (line->user.n == 0 && line->database.n == 0)
@@ -549,6 +562,7 @@ bool log_match_line(struct log_match *m, const struct pglog_line *line, int64_t 
 	/* At first sight, so that the sink sees sessions in the order of their numbers. */
 	if (!tell_session(m, s, time_ns, e))
 		return false;
+	learn_application(s, line->application);
 	if (meaning.kind != PGLOG_AUTHORIZED)
 		return take_statement(m, s, line, &meaning, time_ns, e);
 	m->read++;

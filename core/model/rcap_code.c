@@ -421,7 +421,8 @@ bool rcap_is_error(const struct request_record *q)
 
 int64_t rcap_latency_us(const struct request_record *q)
 {
-	if (q->flags & REQUEST_SKIPPED)
+	/* Skipped by the server, or an error of which a log tells only the end. */
+	if (q->flags & REQUEST_SKIPPED || (q->flags & REQUEST_GAP && q->end_ns == q->start_ns))
 		return -1;
 	return q->end_ns > q->start_ns ? (q->end_ns - q->start_ns + NS_PER_US / 2) / NS_PER_US : 0;
 }

@@ -40,7 +40,8 @@ bool rcap_decode_session(struct slice payload, struct session_record *ret) MUST_
 bool rcap_decode_request(
 	struct rcap_decoder *d, struct slice payload, struct request_record *ret) MUST_USE;
 /* What the counts of a route count as an error, and its service time in
- * microseconds; -1 when the server skipped it (it has none). */
+ * microseconds; -1 when it has none: skipped by the server, or REQUEST_GAP and no
+ * length at all. */
 bool rcap_is_error(const struct request_record *q);
 int64_t rcap_latency_us(const struct request_record *q);
 void rcap_decoder_free(struct rcap_decoder *d);
