@@ -195,6 +195,15 @@ static bool choose(struct clone *c, const char *dsn, struct pg *pg, const char *
 			   "role that may call pg_backup_start");
 }
 
+/* A server that reprod itself runs (the incident lab) is nobody's production. */
+static bool is_private(const char *dsn)
+{
+	struct pg_address a;
+	struct err ignored = { 0 };
+
+	return pg_address_of(dsn, &a, &ignored) && strncmp(a.hosts, "/tmp/reprod-", 12) == 0;
+}
+
 bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast, const struct run *r,
 	struct err *e)
 {
@@ -202,7 +211,8 @@ bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fa
 	CLEANUP(pg_cleanup) struct pg *pg = pg_open(dsn, &o, e);
 
 	*c = (struct clone){ 0 };
-	return pg && identify(c, pg, e) && choose(c, dsn, pg, into, is_fast, r, e);
+	return pg && identify(c, pg, e) &&
+	       choose(c, dsn, pg, into, is_fast || is_private(dsn), r, e);
 }
 
 /* ---- a stopped server */

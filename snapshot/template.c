@@ -11,7 +11,7 @@
 /* Two databases: the one named, and another to stand in while it is replaced. */
 struct place {
 	struct pg *outside; /* connected to "postgres" or "template1" */
-	char name[64], frozen[64];
+	char name[64], frozen[96];
 	char *quoted_name, *quoted_frozen; /* malloc'd */
 	struct mark mark;
 };
