@@ -144,7 +144,8 @@ static struct json *routes_json(const struct rcap *r)
 	return list;
 }
 
-/* A slice counts with the part of it that the capture covers. */
+/* A slice counts with the part of it that the capture covers. Before the first and
+ * after the last request nothing was in flight. */
 static double busy_p95(const struct timegrid *busy, int64_t start_ns, int64_t end_ns)
 {
 	size_t n = 0;
@@ -161,7 +162,10 @@ static double busy_p95(const struct timegrid *busy, int64_t start_ns, int64_t en
 			levels[n++] = busy->amounts[i] / (double)(to - from);
 	}
 	quantile_sort(levels, n);
-	double p95 = quantile_of(levels, n, 0.95);
+	uint64_t all = (uint64_t)((end_ns - start_ns + busy->width_ns - 1) / busy->width_ns);
+	uint64_t silent = all > n ? all - n : 0;
+	uint64_t rank = quantile_rank(silent + n, 0.95);
+	double p95 = rank > silent ? levels[rank - silent - 1] : 0;
 	free(levels);
 	return p95;
 }
