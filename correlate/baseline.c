@@ -5,8 +5,9 @@
 
 #include "core/base/quantile.h"
 
-/* Buckets needed on either side of a level shift: fewer are a spike at an end. */
-enum { SIDE_MIN = 8, ROUNDS = 5 };
+/* Blocks needed on either side of a level shift, and an eighth of them all: fewer are a
+ * spike at an end. */
+enum { SIDE_MIN = 8, ROUNDS = 5, BLOCKS_MAX = 256 };
 
 static const double quiet_share = 0.7, flag_p = 1e-3, tail = 0.01;
 
@@ -181,7 +182,7 @@ static void rank_values(const double *values, size_t n, struct ranked *work, dou
 	}
 }
 
-static struct split best_split(const double *ranks, size_t n)
+static struct split best_split(const double *ranks, size_t n, size_t side)
 {
 	struct split best = { 0 };
 	double sum = 0; /* ranks before the split */
@@ -190,7 +191,7 @@ static struct split best_split(const double *ranks, size_t n)
 		double before = (double)at, after = (double)(n - at);
 
 		sum += ranks[at - 1];
-		if (at < SIDE_MIN || n - at < SIDE_MIN)
+		if (at < side || n - at < side)
 			continue;
 		double u = before * after - (sum - before * (before + 1) / 2);
 		double score =
@@ -201,21 +202,46 @@ static struct split best_split(const double *ranks, size_t n)
 	return best;
 }
 
-/* The quantile series of one kind over the buckets that can carry it. */
-static size_t collect(const struct bucket_list *buckets, int which, double *values, size_t *index)
+/* Consecutive requests, so that a thin route is judged by what it has. */
+struct block {
+	int64_t tick; /* of its first request */
+	double p50, p90, p99; /* us; p99 only with 100 requests */
+};
+
+static double block_quantile(const uint32_t *bins, uint64_t n, double q)
 {
-	size_t n = 0;
+	uint64_t rank = quantile_rank(n, q), seen = 0;
 
-	for (size_t i = 0; i < buckets->count; i++) {
-		const struct bucket *b = &buckets->items[i];
-		double v = which == 0 ? b->p50_ms : which == 1 ? b->p90_ms : b->p99_ms;
-
-		if (b->n < 10 || isnan(v))
-			continue;
-		values[n] = v;
-		index[n++] = i;
+	for (uint32_t i = 0; i < SERIES_BINS; i++) {
+		seen += bins[i];
+		if (seen >= rank)
+			return series_bin_us(i);
 	}
-	return n;
+	return 0;
+}
+
+/* Blocks of at least `size` requests in order of arrival; the rest at the end is left out. */
+static size_t make_blocks(const struct series_route *r, uint64_t size, struct block *blocks)
+{
+	uint32_t bins[SERIES_BINS] = { 0 };
+	uint64_t n = 0;
+	size_t count = 0;
+
+	for (size_t i = 0; i < r->count && count < BLOCKS_MAX; i++) {
+		if (!n)
+			blocks[count].tick = series_cell_tick(r->cells[i]);
+		bins[series_cell_bin(r->cells[i])] += series_cell_count(r->cells[i]);
+		n += series_cell_count(r->cells[i]);
+		if (n < size)
+			continue;
+		blocks[count].p50 = block_quantile(bins, n, 0.5);
+		blocks[count].p90 = block_quantile(bins, n, 0.9);
+		blocks[count].p99 = n < QUANTILE_P99_MIN ? NAN : block_quantile(bins, n, 0.99);
+		count++;
+		n = 0;
+		memset(bins, 0, sizeof(bins));
+	}
+	return count;
 }
 
 /* Still up in the last third: a spike that ends is none of ours. */
@@ -229,39 +255,60 @@ static bool has_stayed(const double *values, size_t at, size_t n, double before)
 }
 
 struct shift {
-	size_t bucket;
+	int64_t from_tick, at_tick, to_tick; /* two blocks around the step */
 	double ratio, score;
 };
 
-static void find_shift(const struct bucket_list *buckets, int which, double *values, double *ranks,
-	size_t *index, struct ranked *work, struct shift *best)
+static void find_shift(const struct block *blocks, size_t n, size_t which, struct shift *best)
 {
-	size_t n = collect(buckets, which, values, index);
+	double values[BLOCKS_MAX], ranks[BLOCKS_MAX];
+	struct ranked work[BLOCKS_MAX];
+	size_t side = n / 8 > SIDE_MIN ? n / 8 : SIDE_MIN;
 
-	if (n < 2 * SIDE_MIN)
+	if (n < 2 * side)
+		return;
+	for (size_t i = 0; i < n; i++)
+		values[i] = which == 0 ? blocks[i].p50 : which == 1 ? blocks[i].p90 : blocks[i].p99;
+	if (isnan(values[0]))
 		return;
 	rank_values(values, n, work, ranks);
-	struct split split = best_split(ranks, n);
+	struct split split = best_split(ranks, n, side);
 	if (!split.at || split.auc < 0.95)
 		return;
 	memcpy(ranks, values, n * sizeof(*values));
 	double before = median_of(ranks, split.at);
 	double after = median_of(ranks + split.at, n - split.at);
-	if (!(after >= 1.5 * before && after - before >= 0.2) ||
-		!has_stayed(values, split.at, n, before))
+	if (after < 1.5 * before || after - before < 200 ||
+		!has_stayed(values, split.at, n, before) || split.score <= best->score)
 		return;
-	if (split.score > best->score || !best->bucket)
-		*best = (struct shift){ index[split.at], after / before, split.score };
+	size_t from = split.at > 2 ? split.at - 2 : 0, to = split.at + 2 < n ? split.at + 2 : n - 1;
+	*best = (struct shift){ blocks[from].tick, blocks[split.at].tick, blocks[to].tick,
+		after / before, split.score };
 }
 
-/* To the tick: the last minimum of the deviations' running sum around the bucket. */
-static int64_t refine(
-	const struct series_route *r, const struct bucket_list *buckets, size_t at, uint32_t bin)
+static bool look_for_shift(const struct series_route *r, struct shift *best)
 {
-	size_t from = at > 2 ? at - 2 : 0, to = at + 3 < buckets->count ? at + 3 : buckets->count;
-	size_t first = buckets->items[from].first_cell, end = buckets->items[to - 1].end_cell;
+	struct block *blocks = calloc(BLOCKS_MAX, sizeof(*blocks));
+	uint64_t fine = r->requests / 200 > 10 ? r->requests / 200 : 10;
+	uint64_t coarse = fine > QUANTILE_P99_MIN ? fine : QUANTILE_P99_MIN;
+
+	*best = (struct shift){ 0 };
+	if (!blocks)
+		return false;
+	size_t n = make_blocks(r, fine, blocks);
+	find_shift(blocks, n, 0, best);
+	find_shift(blocks, n, 1, best);
+	find_shift(blocks, make_blocks(r, coarse, blocks), 2, best);
+	free(blocks);
+	return best->score > 0;
+}
+
+/* To the tick: where the running sum of the deviations from the mean turns up. */
+static int64_t refine(const struct series_route *r, const struct shift *shift, uint32_t bin)
+{
+	size_t first = bucket_cell_at(r, shift->from_tick), end = bucket_cell_at(r, shift->to_tick);
 	double n = 0, k = 0, sum = 0, lowest = 0;
-	int64_t tick = series_cell_tick(r->cells[buckets->items[at].first_cell]);
+	int64_t tick = shift->at_tick;
 
 	for (size_t c = first; c < end; c++) {
 		n += series_cell_count(r->cells[c]);
@@ -292,8 +339,9 @@ static void split_at(struct baseline *base, const struct series *s, const struct
 {
 	struct baseline_segment *segments = base->segments;
 
-	fit_segment(&segments[0], r, buckets, 0, shift->bucket, work);
-	segments[1].from_tick = refine(r, buckets, shift->bucket, segments[0].bin);
+	size_t step = bucket_of(buckets, series_tick_ns(s, shift->at_tick));
+	fit_segment(&segments[0], r, buckets, 0, step ? step : 1, work);
+	segments[1].from_tick = refine(r, shift, segments[0].bin);
 	base->shift_ns = series_tick_ns(s, segments[1].from_tick);
 	base->shift_ratio = shift->ratio;
 	size_t border = bucket_of(buckets, base->shift_ns);
@@ -309,17 +357,15 @@ void baseline_fit(struct baseline *base, const struct series *s, const struct se
 {
 	size_t n = buckets->count;
 	struct ranked *work = calloc(n, sizeof(*work));
-	double *values = calloc(n, 2 * sizeof(*values));
-	size_t *index = calloc(n, sizeof(*index));
-	struct shift shift = { 0 };
+	struct shift shift;
 
 	*base = (struct baseline){ .segments[0].from_tick = INT64_MIN };
-	if (work && values && index && r->requests >= QUANTILE_P99_MIN) {
-		for (int which = 0; which < 3; which++)
-			find_shift(buckets, which, values, values + n, index, work, &shift);
-		if (shift.bucket)
+	if (work && r->requests >= QUANTILE_P99_MIN) {
+		bool has_shift = look_for_shift(r, &shift);
+
+		if (has_shift)
 			split_at(base, s, r, buckets, &shift, work);
-		if (!shift.bucket || isnan(base->segments[0].p99_ms) ||
+		if (!has_shift || isnan(base->segments[0].p99_ms) ||
 			isnan(base->segments[1].p99_ms)) {
 			fit_segment(&base->segments[0], r, buckets, 0, n, work);
 			base->has_shift = false;
@@ -327,8 +373,6 @@ void baseline_fit(struct baseline *base, const struct series *s, const struct se
 		}
 	}
 	free(work);
-	free(values);
-	free(index);
 }
 
 static bool is_loud(const struct bucket *b, const struct series *s, int64_t width_ns,

@@ -1,4 +1,4 @@
-#include "correlate/zone.h"
+#include "correlate/tzif.h"
 
 #include <stdlib.h>
 
@@ -28,7 +28,7 @@ static bool read_header(struct cursor *c, unsigned *ret_version, struct counts *
 	       n->std <= 256;
 }
 
-static bool read_block(struct zone *z, struct cursor *c, const struct counts *n)
+static bool read_block(struct tzif *z, struct cursor *c, const struct counts *n)
 {
 	struct cursor times = cursor_of(c->p, cursor_left(c));
 
@@ -48,12 +48,12 @@ static bool read_block(struct zone *z, struct cursor *c, const struct counts *n)
 		if (kind >= n->type)
 			return false;
 		struct cursor type = cursor_of(types.p + (size_t)kind * 6, 6);
-		z->changes[z->count++] = (struct zone_change){ at, (int32_t)cursor_u32be(&type) };
+		z->changes[z->count++] = (struct tzif_change){ at, (int32_t)cursor_u32be(&type) };
 	}
 	return true;
 }
 
-static bool parse(struct zone *z, struct slice file)
+static bool parse(struct tzif *z, struct slice file)
 {
 	struct cursor c = cursor_of(file.p, file.n);
 	struct counts n;
@@ -75,12 +75,12 @@ static bool is_safe_name(const char *name)
 	return *name && *name != '/';
 }
 
-bool zone_open(struct zone *z, const char *name, struct err *e)
+bool tzif_open(struct tzif *z, const char *name, struct err *e)
 {
 	struct buf file CLEANUP(buf_free) = { 0 };
 	char path[300];
 
-	*z = (struct zone){ 0 };
+	*z = (struct tzif){ 0 };
 	if (!name || strcmp(name, "UTC") == 0)
 		return true;
 	if (!is_safe_name(name) || strlen(name) > 200)
@@ -93,11 +93,11 @@ bool zone_open(struct zone *z, const char *name, struct err *e)
 	}
 	if (parse(z, buf_slice(&file)))
 		return true;
-	zone_close(z);
+	tzif_close(z);
 	return err_set(e, ERR_ENV, "'%s' is not a time zone file", path);
 }
 
-int32_t zone_offset_s(const struct zone *z, int64_t epoch_s)
+int32_t tzif_offset_s(const struct tzif *z, int64_t epoch_s)
 {
 	size_t low = 0, high = z->count;
 
@@ -114,8 +114,8 @@ int32_t zone_offset_s(const struct zone *z, int64_t epoch_s)
 	return z->changes[low].offset_s;
 }
 
-void zone_close(struct zone *z)
+void tzif_close(struct tzif *z)
 {
 	free(z->changes);
-	*z = (struct zone){ 0 };
+	*z = (struct tzif){ 0 };
 }
