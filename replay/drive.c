@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "replay/lane.h"
+#include "replay/priority.h"
 
 enum { EVENTS_MAX = 128, FILL_ITEMS = 256 };
 
@@ -265,6 +266,7 @@ static int64_t own_cpu_ns(void)
 bool drive_run(struct drive *d, struct err *e)
 {
 	struct replay_result *r = d->measure->result;
+	struct priority priority;
 	bool has_more = true;
 
 	while (has_more)
@@ -272,11 +274,13 @@ bool drive_run(struct drive *d, struct err *e)
 			return false;
 	if (!connect_all(d, e))
 		return false;
+	priority_raise(&priority);
 	start(d);
 	int64_t cpu_ns = own_cpu_ns();
 	bool ok = d->fatal.kind ? true : loop(d, e);
 	drive_tell_time(d);
 	r->own_cpu_ns = own_cpu_ns() - cpu_ns;
+	priority_restore(&priority);
 	r->duration_ns = d->now_ns > 0 ? d->now_ns : 0;
 	for (size_t i = 0; i < d->lane_count; i++)
 		lane_stop(d, d->lanes[i]);

@@ -112,6 +112,20 @@ void lane_open(struct drive *d, struct lane *l)
 	sleep_until(d, l, d->now_ns + CONNECT_TIMEOUT_NS);
 }
 
+/* When to connect: as production did, or in time for the first request. Before the
+ * start at once, after a failure later. */
+static int64_t open_time(const struct drive *d, const struct lane *l, const struct plan_item *item)
+{
+	int64_t open_ns = d->now_ns;
+
+	if (d->has_started) {
+		open_ns = due_of(d, l, item) - CONNECT_LEAD_NS;
+		if (!l->has_connected && l->plan->open_ns < open_ns)
+			open_ns = l->plan->open_ns;
+	}
+	return l->attempts && open_ns < l->retry_ns ? l->retry_ns : open_ns;
+}
+
 static void turn_closed(struct drive *d, struct lane *l)
 {
 	if (l->attempts >= ATTEMPTS_MAX)
@@ -123,18 +137,14 @@ static void turn_closed(struct drive *d, struct lane *l)
 		sleep_long(d, l);
 		return;
 	}
-	int64_t open_ns = due_of(d, l, item) - CONNECT_LEAD_NS;
-	if (!l->has_connected && l->plan->open_ns < open_ns)
-		open_ns = l->plan->open_ns;
-	if (open_ns < l->retry_ns)
-		open_ns = l->retry_ns;
-	if (d->has_started && open_ns > d->now_ns)
+	int64_t open_ns = open_time(d, l, item);
+	if (open_ns > d->now_ns)
 		sleep_until(d, l, open_ns);
 	else if (d->connecting >= CONNECTING_MAX)
 		sleep_until(d, l, d->now_ns + NS_PER_MS);
 	else
 		lane_open(d, l);
-	if (l->driver.state == DRIVER_CLOSED && l->retry_ns > d->now_ns)
+	if (l->driver.state == DRIVER_CLOSED && l->attempts)
 		sleep_until(d, l, l->retry_ns);
 }
 

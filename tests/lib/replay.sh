@@ -33,14 +33,15 @@ replay_capture() { # FILE [ADDRESS:PORT], script on stdin
 replay_get() { # FILE DOTTED
 	perl -MJSON::PP -e 'local $/; open my $f, "<", $ARGV[0] or die; my $d = decode_json(<$f>);
 		for (grep { length } split /\./, $ARGV[1]) { $d = ref $d eq "ARRAY" ? $d->[$_] : $d->{$_} }
-		print ref $d ? JSON::PP->new->canonical->encode($d) : defined $d ? $d : "null"' "$1" "$2"
+		print ref $d ? JSON::PP->new->canonical->allow_nonref->encode($d) : defined $d ? $d : "null"' "$1" "$2"
 }
 
 # A value of the route whose text holds FRAGMENT.
 replay_route() { # FILE FRAGMENT DOTTED
 	perl -MJSON::PP -e 'local $/; open my $f, "<", $ARGV[0] or die; my $d = decode_json(<$f>);
 		($d) = grep { index($_->{route}, $ARGV[1]) >= 0 } @{$d->{routes}}; $d or exit 1;
-		$d = $d->{$_} for split /\./, $ARGV[2]; print defined $d ? $d : "null"' "$1" "$2" "$3"
+		$d = $d->{$_} for split /\./, $ARGV[2];
+		print ref $d ? JSON::PP->new->canonical->allow_nonref->encode($d) : defined $d ? $d : "null"' "$1" "$2" "$3"
 }
 
 # True when the arithmetic comparison holds: replay_is "$p99 < 5".
