@@ -203,6 +203,8 @@ static void free_session(struct pg_session *s)
 		pg_names_free(&s->names);
 	}
 	s->match->ledger->lost[LOST_RESYNC] += s->proto.resyncs - (s->proto.is_joined_late && s->proto.resyncs);
+	if (s->id)
+		s->match->ledger->lost[LOST_TCP_GAP] += s->gaps;
 	free(s->queue.entries);
 	free(s->edges);
 	buf_free(&s->startup);
@@ -260,7 +262,7 @@ static bool on_gap(void *data, void *owner, int side, uint64_t missing_n, int64_
 	(void)time_ns;
 	if (s->flags & (SESSION_ENCRYPTED | SESSION_WALSENDER))
 		return true;
-	m->ledger->lost[LOST_TCP_GAP]++;
+	s->gaps++;
 	return pg_proto_gap(&s->proto, side, missing_n, m->now_ns) || end_reading(s);
 }
 

@@ -405,6 +405,11 @@ static void fail_extended(struct pg_session *s, struct pg_entry *e, const char *
 		failed->is_executed = true;
 		answered(s, failed, m->end_ns);
 	}
+	if (failed && failed == s->building) {
+		s->building = NULL;
+		s->building_portal = NULL;
+		pg_request_release(s, failed);
+	}
 	if (failed == s->copying)
 		s->copying = NULL;
 	pg_request_release(s, failed);

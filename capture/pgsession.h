@@ -72,6 +72,7 @@ struct pg_session {
 	struct pg_edges *edges;
 	uint32_t result_types[PG_EDGE_COLUMNS];
 	uint64_t next_seq;
+	uint64_t gaps; /* stretches of bytes that are missing */
 	int64_t previous_end_ns;
 	char state, emitted_state;
 	bool is_ready; /* a ReadyForQuery was seen */
