@@ -33,6 +33,14 @@ static void print_line(const struct run *r, const char *format, ...)
 	fputc('\n', r->out);
 }
 
+/* A path, though nothing may be there; connection strings have '=' or '://', and a
+ * database's name has no slash. */
+static bool is_folder(const char *target)
+{
+	return file_is_dir(target) ||
+	       (strchr(target, '/') && !strchr(target, '=') && !strstr(target, "://"));
+}
+
 /* ---- build */
 
 struct build_args {
@@ -92,6 +100,10 @@ static enum outcome build_main(struct run *r, void *args, struct cli_operands op
 	if (file_exists(ops.items[0]) && !file_is_dir(ops.items[0]))
 		return usage(e, "cannot build from a file yet",
 			"the source is a connection string or the data directory of a stopped server");
+	if (is_folder(ops.items[0]) && !file_is_dir(ops.items[0])) {
+		err_set(e, ERR_INPUT, "there is no data directory at '%s'", ops.items[0]);
+		return OUTCOME_FAILED;
+	}
 	const struct build_options o = { .source = ops.items[0], .into = a->into, .tier = a->tier,
 		.database = a->database, .as_role = a->as_role, .settings = settings,
 		.is_fast = a->is_fast, .is_forced = r->is_forced };
@@ -152,7 +164,7 @@ static enum outcome freeze_main(struct run *r, void *args, struct cli_operands o
 	(void)args;
 	if (ops.count != 1)
 		return usage(e, "freeze takes one lab or database", "reprod snapshot freeze DIR|DSN");
-	if (file_is_dir(ops.items[0])) {
+	if (is_folder(ops.items[0])) {
 		if (!freeze_dir(ops.items[0], r->is_forced, r, &f, e))
 			return OUTCOME_FAILED;
 		print_frozen(r, ops.items[0], &f);
@@ -200,7 +212,7 @@ static enum outcome reset_main(struct run *r, void *args, struct cli_operands op
 	(void)args;
 	if (ops.count != 1)
 		return usage(e, "reset takes one lab or database", "reprod snapshot reset DIR|DSN");
-	if (file_is_dir(ops.items[0])) {
+	if (is_folder(ops.items[0])) {
 		if (!reset_dir(ops.items[0], r, &figures, e))
 			return OUTCOME_FAILED;
 		print_reset(r, ops.items[0], &figures);
@@ -244,7 +256,7 @@ static enum outcome mark_main(struct run *r, void *args, struct cli_operands ops
 
 	if (ops.count != 1)
 		return usage(e, "mark takes one connection string", "reprod snapshot mark DSN --name DATABASE");
-	if (file_is_dir(ops.items[0]))
+	if (is_folder(ops.items[0]))
 		return usage(e, "cannot mark a folder", "labs are marked when they are built and reset");
 	const struct mark_options o = { .dsn = ops.items[0], .name = a->name,
 		.is_restored = a->is_restored, .is_forced = r->is_forced };
@@ -302,7 +314,7 @@ static enum outcome status_main(struct run *r, void *args, struct cli_operands o
 	(void)args;
 	if (ops.count != 1)
 		return usage(e, "status takes one lab or database", "reprod snapshot status DIR|DSN");
-	j = file_is_dir(ops.items[0]) ? status_dir(ops.items[0], r, e) : status_dsn(ops.items[0], r, e);
+	j = is_folder(ops.items[0]) ? status_dir(ops.items[0], r, e) : status_dsn(ops.items[0], r, e);
 	if (!j)
 		return OUTCOME_FAILED;
 	if (r->is_json)
