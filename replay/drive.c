@@ -104,6 +104,11 @@ static bool fill(struct drive *d, size_t max_items, bool *ret_has_more, struct e
 static void set_timer(struct drive *d, int64_t wake_ns)
 {
 	int64_t at_ns = wake_ns + d->start_ns;
+
+	/* Ringing early does no harm; a system call for each request would. */
+	if (d->armed_ns > d->now_ns && d->armed_ns <= wake_ns)
+		return;
+	d->armed_ns = wake_ns;
 	struct itimerspec when = { .it_value = { .tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S } };
 
 	timerfd_settime(d->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
@@ -183,6 +188,7 @@ static void start(struct drive *d)
 	d->start_ns = clock_mono_ns(&d->clock) + START_LEAD_NS;
 	drive_tell_time(d);
 	d->has_started = true;
+	d->armed_ns = INT64_MIN;
 	shift_ns = -START_LEAD_NS;
 	for (size_t i = 0; i < d->lane_count; i++) {
 		struct lane *l = d->lanes[i];

@@ -54,6 +54,7 @@ struct drive {
 	struct clock clock; /* zeroed: the real one, whatever a test did to the run's */
 	int64_t start_ns; /* monotonic */
 	int64_t now_ns;
+	int64_t armed_ns; /* when the timer rings */
 	int64_t timeout_ns;
 	size_t connecting, busy;
 	bool has_started;

@@ -15,6 +15,7 @@ struct scripted {
 };
 
 struct script {
+	struct json *head;
 	struct arena arena;
 	struct scripted *requests;
 	size_t count;
@@ -153,6 +154,25 @@ static bool read_request(struct script *s, char **words, size_t n, struct slice 
 	return true;
 }
 
+/* "server.source_id" goes into the map server. */
+static bool read_head(struct script *s, char **words, size_t n)
+{
+	struct json *map = s->head;
+	const char *key = n == 3 ? words[1] : "";
+
+	if (strncmp(key, "server.", 7) == 0) {
+		map = json_get(s->head, "server");
+		key += 7;
+	}
+	if (!*key)
+		return false;
+	if (strcmp(words[2], "true") == 0 || strcmp(words[2], "false") == 0)
+		json_set_bool(map, key, words[2][0] == 't');
+	else
+		json_set_text(map, key, words[2]);
+	return true;
+}
+
 static bool read_line(struct script *s, char *line)
 {
 	char *words[64];
@@ -170,6 +190,8 @@ static bool read_line(struct script *s, char *line)
 		return true;
 	if (strcmp(words[0], "session") == 0)
 		return read_session(s, words, n);
+	if (strcmp(words[0], "head") == 0)
+		return read_head(s, words, n);
 	return read_request(s, words, n, sql);
 }
 
@@ -266,10 +288,10 @@ bool script_capture_write(FILE *script, const char *path, const char *server_add
 	struct err *e)
 {
 	struct script *s = calloc(1, sizeof(*s));
-	struct json *head = make_head(server_address, server_port);
 	char server[300];
 	bool ok = false;
 
+	s->head = make_head(server_address, server_port);
 	arena_init(&s->arena, (size_t)1 << 30);
 	s->requests = calloc(REQUESTS_MAX, sizeof(*s->requests));
 	s->sessions = calloc(SESSIONS_MAX, sizeof(*s->sessions));
@@ -277,13 +299,13 @@ bool script_capture_write(FILE *script, const char *path, const char *server_add
 	if (read_all(s, script, e)) {
 		struct rcap_writer *w = rcap_create(path, true, e);
 
-		ok = w && write_all(s, w, head, server, e);
+		ok = w && write_all(s, w, s->head, server, e);
 		if (ok)
-			ok = rcap_finish(w, head, e);
+			ok = rcap_finish(w, s->head, e);
 		else if (w)
 			rcap_abandon(w);
 	}
-	json_free(head);
+	json_free(s->head);
 	free(s->requests);
 	free(s->sessions);
 	arena_free(&s->arena);

@@ -3,6 +3,7 @@
  * tests that need traffic with exactly known times.
  *
  *   session ID OPEN_MS CLOSE_MS        CLOSE_MS 0: still open at the end
+ *   head KEY TEXT                      of the head; "true" and "false" are booleans
  *   ID START_MS DURATION_MS STATES FORM ROWS [WORD...] | SQL
  *
  * STATES is the transaction state before and after, "IT". FORM is one of simple,
