@@ -104,6 +104,8 @@ struct json *head_json(const struct head_facts *f)
 	json_set_text(j, "policy_digest", f->policy->digest);
 	json_set_text(j, "key_id", token_key_id(f->key));
 	json_set_bool(j, "is_key_fresh", token_key_is_fresh(f->key));
+	json_set_bool(j, "predicates_kept", f->changed_predicates == 0);
+	json_set_int(j, "changed_predicates", (int64_t)f->changed_predicates);
 	json_set(j, "places", places_json(f));
 	json_set(j, "ledger", whole_ledger(f));
 	json_set(j, "lost", ledger_lost_json(f->ledger));

@@ -76,6 +76,7 @@ struct json *pipeline_head(struct pipeline *p)
 	f->prepares = p->ledger.prepares;
 	f->unreadable = scrub_unreadable(p->scrub);
 	f->secret = scrub_secret(p->scrub);
+	f->changed_predicates = scrub_changed_predicates(p->scrub);
 	return head_json(f);
 }
 

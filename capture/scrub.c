@@ -25,6 +25,7 @@ struct scrub {
 	struct strong_answer *strong;
 	uint32_t fixed_routes[4];
 	uint64_t session_count, request_count, unreadable, secret;
+	uint64_t changed_predicates; /* values rows are looked up by, no longer as they were */
 	uint64_t seen_sessions;
 };
 
@@ -72,6 +73,11 @@ uint64_t scrub_requests(const struct scrub *s)
 uint64_t scrub_unreadable(const struct scrub *s)
 {
 	return s->unreadable;
+}
+
+uint64_t scrub_changed_predicates(const struct scrub *s)
+{
+	return s->changed_predicates;
 }
 
 uint64_t scrub_secret(const struct scrub *s)
@@ -232,9 +238,17 @@ static size_t scrub_values(struct scrub *s, const struct raw_request *raw, const
 	return literals + binds;
 }
 
+/* A value whose role is not known may be what a row is looked up by. */
+static bool is_changed_predicate(const struct value *v)
+{
+	return v->action != VALUE_KEPT && v->role != ROLE_PAYLOAD && v->role != ROLE_STRUCTURAL &&
+		!(v->flags & VALUE_IS_NULL);
+}
+
 static void point_values(struct scrub *s, struct request_record *q)
 {
 	for (size_t i = 0; i < q->value_count; i++) {
+		s->changed_predicates += is_changed_predicate(&s->values[i]);
 		if (s->values[i].bytes.n)
 			s->values[i].bytes.p = s->bytes.p + s->offsets[i];
 		if (s->values[i].flags & (VALUE_IS_CUT | VALUE_IS_UNKNOWN))

@@ -22,6 +22,9 @@ uint64_t scrub_sessions(const struct scrub *s);
 uint64_t scrub_requests(const struct scrub *s);
 /* Statements whose text did not lex, and those that carried a secret. */
 uint64_t scrub_unreadable(const struct scrub *s);
+/* Values that rows are looked up by (or may be) and that are not kept: 0 means that
+ * the traffic fits an unscrubbed snapshot. */
+uint64_t scrub_changed_predicates(const struct scrub *s);
 uint64_t scrub_secret(const struct scrub *s);
 void scrub_free(struct scrub *s);
 
