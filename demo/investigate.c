@@ -7,7 +7,7 @@
 #include "core/base/file.h"
 
 #define ARGS_MAX 96
-#define LINES_SHOWN 24
+#define LINES_SHOWN 48
 #define STEP_TIMEOUT_NS (300 * NS_PER_S)
 
 /* Exit codes a step may end with, as bits. */
@@ -104,7 +104,8 @@ static bool snapshot(struct investigation *v, const struct run *r, struct err *e
 	struct command describe = { 0 }, build = { 0 }, freeze = { 0 }, reset = { 0 }, status = { 0 };
 
 	add_all(&describe, r->self, "snapshot", "describe", p->dsn, "-o", v->profile_path, NULL);
-	add_all(&build, r->self, "snapshot", "build", p->dsn, "--into", v->lab_dir, NULL);
+	add_all(&build, r->self, "snapshot", "build", p->dsn, "--into", v->lab_dir, "--fast",
+		NULL);
 	add_all(&freeze, r->self, "snapshot", "freeze", v->lab_dir, NULL);
 	add_all(&reset, r->self, "snapshot", "reset", v->lab_dir, NULL);
 	add_all(&status, r->self, "snapshot", "status", v->lab_dir, NULL);

@@ -230,19 +230,23 @@ static bool watch(struct production *p, struct schedule *s, struct proc *traffic
 	return true;
 }
 
-static bool play_beside_capture(struct production *p, const struct client_env *env, const struct run *r, struct err *e)
+/* Clients come over TCP; jobs use the socket, as they do on a database's own host. */
+static bool play_beside_capture(struct production *p, const struct run *r, struct err *e)
 {
+	struct client_env clients, jobs;
 	struct schedule schedule = { 0 };
 	struct proc traffic = { 0 };
 	char log_dir[1100];
 	bool ok;
 
 	snprintf(log_dir, sizeof(log_dir), "%s/jobs", p->dir);
+	client_env(&clients, "127.0.0.1", p->server.port, PRODUCTION_DATABASE);
+	client_env(&jobs, p->server.socket_dir, p->server.port, PRODUCTION_DATABASE);
 	if (!file_make_dirs(log_dir, 0755, e))
 		return false;
 	ok = schedule_open(&schedule, p->incident, clock_mono_ns(&r->clock) + TRAFFIC_LEAD_NS, p->events_path, log_dir,
-		     env->list, e) &&
-		start_traffic(p, &traffic, env, r, e) && watch(p, &schedule, &traffic, r, e);
+		     jobs.list, e) &&
+		start_traffic(p, &traffic, &clients, r, e) && watch(p, &schedule, &traffic, r, e);
 	schedule_close(&schedule, r, ok ? 10 * NS_PER_S : 0);
 	proc_close(&traffic, 1000);
 	p->job_runs = schedule.runs;
@@ -266,14 +270,12 @@ static bool capture_log(struct production *p, const struct run *r, struct err *e
 
 bool production_play(struct production *p, const struct run *r, struct err *e)
 {
-	struct client_env env;
 	struct proc capture = { 0 };
 	bool ok;
 
-	client_env(&env, "127.0.0.1", p->server.port, PRODUCTION_DATABASE);
 	if (!p->is_wire)
-		return play_beside_capture(p, &env, r, e) && capture_log(p, r, e);
-	ok = start_capture(p, &capture, r, e) && play_beside_capture(p, &env, r, e) && proc_wait(&capture, r, e);
+		return play_beside_capture(p, r, e) && capture_log(p, r, e);
+	ok = start_capture(p, &capture, r, e) && play_beside_capture(p, r, e) && proc_wait(&capture, r, e);
 	if (ok && proc_exit_code(&capture) != 0) {
 		err_set(e, ERR_ENV, "the capture ended with code %d", proc_exit_code(&capture));
 		ok = err_hint(e, "see %s/capture.log", p->dir);
