@@ -164,7 +164,8 @@ static enum outcome decide(const struct analysis *a, char *text, size_t size)
 		return OUTCOME_YES;
 	}
 	if (best->verdict == VERDICT_LINES_UP) {
-		snprintf(text, size, "%.200s lines up", best->condition->id);
+		snprintf(text, size, "%.200s lines up: lift %.3g, lag %.2f s, p %.2g, q %.2g",
+			best->condition->id, best->whole.lift, best->lag.lag_s, best->p, best->q);
 		return OUTCOME_YES;
 	}
 	if (best->verdict == VERDICT_SUGGESTIVE) {

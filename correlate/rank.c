@@ -284,6 +284,13 @@ static bool test_whole(struct finding *f, const struct analysis *a)
 {
 	double first = 1, second = 1;
 
+	f->whole = (struct lineup){ .p = 1,
+		.lift = NAN,
+		.lift_low = NAN,
+		.lift_high = NAN,
+		.p_phase = NAN,
+		.smallest_lift = NAN };
+	f->lag = (struct lag){ NAN, NAN, NAN, NAN, false };
 	f->is_lone = times_inside(a, f->condition) == 1;
 	f->null = f->is_lone ? "all places of its window in the capture"
 			     : "every cycle shifted by itself";

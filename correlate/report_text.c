@@ -5,7 +5,7 @@
 #include "core/base/quantile.h"
 #include "correlate/report.h"
 
-enum { COLUMNS = 72, ROWS_MAX = 8, UNEXPLAINED_MAX = 10, ROUTE_CHARS = 90 };
+enum { COLUMNS = 72, ROWS_MAX = 8, UNEXPLAINED_MAX = 10, THIN_MAX = 5, ROUTE_CHARS = 90 };
 
 static const char *const bars[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
 
@@ -143,7 +143,9 @@ static void print_timeline(const struct analysis *a, const struct tested_route *
 	double values[COLUMNS];
 
 	fill_columns(t, &s, values);
-	fprintf(to, "\n  from %s, one column is %s\n", clock_text(s.first_ns, first),
+	fputs("  slowest: ", to);
+	print_route(t->view.route->text, to);
+	fprintf(to, "\n\n  from %s, one column is %s\n", clock_text(s.first_ns, first),
 		clock_duration_text(s.column_ns, width));
 	print_bars(values, &s, to);
 	mark_spikes(t, &s, to);
@@ -230,9 +232,6 @@ static void print_routes(const struct report *r, FILE *to)
 		if (t->spikes.count || t->spikes.anecdotes)
 			print_spikes(t, to);
 	}
-	if (a->unestimable)
-		fprintf(to, "  %zu routes have fewer than %d requests: p99 not estimable\n",
-			a->unestimable, QUANTILE_P99_MIN);
 	if (a->untested)
 		fprintf(to, "  %zu quieter routes were not tested\n", a->untested);
 }
@@ -334,25 +333,49 @@ static void print_periods(const struct analysis *a, FILE *to)
 	}
 }
 
+/* Routes too thin for a p99 are told by what they have. */
+static void print_thin_routes(const struct analysis *a, FILE *to)
+{
+	size_t told = 0;
+
+	if (!a->unestimable)
+		return;
+	fprintf(to, "\n  %zu route%s fewer than %d requests:\n", a->unestimable,
+		a->unestimable == 1 ? " has" : "s have", QUANTILE_P99_MIN);
+	for (size_t i = 0; i < a->series->route_count && told < THIN_MAX; i++) {
+		const struct series_route *r = a->series->routes[i];
+
+		if (r->requests >= QUANTILE_P99_MIN)
+			continue;
+		fprintf(to, "    n=%llu: p99 not estimable, max %.3f ms  ",
+			(unsigned long long)r->requests, (double)r->max_us / 1e3);
+		print_route(r->text, to);
+		fputc('\n', to);
+		told++;
+	}
+	if (a->unestimable > told)
+		fprintf(to, "    ... and %zu more\n", a->unestimable - told);
+}
+
 void report_print(const struct report *r, FILE *to)
 {
 	const struct analysis *a = r->analysis;
 	char first[CLOCK_TEXT_MAX], span[CLOCK_TEXT_MAX];
 
-	fprintf(to, "%llu requests of %zu routes, from %s, %s\n",
+	fprintf(to, "%s\n", r->answer);
+	fprintf(to, "  %llu requests of %zu route%s, from %s, %s\n",
 		(unsigned long long)a->series->requests, a->series->route_count,
-		clock_text(a->series->first_ns, first),
+		a->series->route_count == 1 ? "" : "s", clock_text(a->series->first_ns, first),
 		clock_duration_text(a->series->last_ns - a->series->first_ns, span));
 	for (size_t i = 0; i < r->warning_count; i++)
 		fprintf(to, "note: %s\n", r->warnings[i]);
-	print_routes(r, to);
 	if (a->route_count)
 		print_timeline(a, &a->routes[0], to);
 	print_findings(a, to);
-	fputc('\n', to);
 	print_list(a, VERDICT_NO_EVIDENCE, "  ruled out by timing: ", to);
 	print_list(a, VERDICT_CANNOT_TELL, "  could not be told: ", to);
 	print_unexplained(a, to);
 	print_periods(a, to);
-	fprintf(to, "\n%s\n", r->answer);
+	print_routes(r, to);
+	print_thin_routes(a, to);
 }

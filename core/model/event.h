@@ -27,9 +27,12 @@ struct event_list {
 	struct arena arena;
 };
 
-/* Appends; bad lines are counted in ret_bad and the first is told in *e with kind
- * ERR_INPUT only when no line could be read. */
-bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, uint64_t *ret_bad, struct err *e) MUST_USE;
+/* Appends and sorts. A line that is no event (a time without zone above all) is
+ * counted in ret_bad and the first is told in *e, also when others were read; false
+ * when the file could not be read or had only bad lines. An empty file is no failure:
+ * it says that nothing happened. "-" is stdin. */
+bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, uint64_t *ret_bad,
+	struct err *e) MUST_USE;
 void event_free(struct event_list *list);
 
 #endif

@@ -8,7 +8,8 @@ static struct crontab_line parse(const char *text, bool has_user, struct arena *
 	const char *zone = NULL;
 	struct err e = { 0 };
 
-	assert_int_equal(crontab_parse(slice_of(text), has_user, arena, &zone, &line, &e), STEP_ITEM);
+	assert_int_equal(
+		crontab_parse(slice_of(text), has_user, arena, &zone, &line, &e), STEP_ITEM);
 	return line;
 }
 
@@ -23,7 +24,8 @@ static void fields_expand_as_cronie_reads_them(void **state)
 		{ "7 3 * * * x", 1 << 7, 1 << 3 },
 		{ "*/20 * * * * x", UINT64_C(1) | UINT64_C(1) << 20 | UINT64_C(1) << 40, 0xffffff },
 		{ "1,2,5-7 0 * * * x", 0xe6, 1 },
-		{ "10-20/5 22-23 * * * x", UINT64_C(1) << 10 | UINT64_C(1) << 15 | UINT64_C(1) << 20, 0xc00000 },
+		{ "10-20/5 22-23 * * * x",
+			UINT64_C(1) << 10 | UINT64_C(1) << 15 | UINT64_C(1) << 20, 0xc00000 },
 		{ "50/5 0 * * * x", UINT64_C(1) << 50 | UINT64_C(1) << 55, 1 },
 		{ "@hourly x", 1, 0xffffff },
 		{ "@daily x", 1, 1 },
@@ -72,7 +74,8 @@ static void jobs_are_named_without_their_secrets(void **state)
 		{ "PGPASSWORD=hunter2 psql -h db -U u -f /opt/refresh.sql", "refresh.sql" },
 		{ "psql -d shop -f/opt/refresh.sql", "refresh.sql" },
 		{ "psql \"postgres://u:hunter2@db/shop\" --file=/opt/refresh.sql", "refresh.sql" },
-		{ "/usr/bin/flock -n /tmp/x.lock /usr/bin/python3 /opt/report.py --token hunter2", "report.py" },
+		{ "/usr/bin/flock -n /tmp/x.lock /usr/bin/python3 /opt/report.py --token hunter2",
+			"report.py" },
 		{ "flock -n /run/x.lock backup.sh", "backup.sh" },
 		{ "psql -c 'select pw(1)'", "psql" },
 		{ "python3.11 /opt/a/b.py", "b.py" },
@@ -107,22 +110,26 @@ static void comments_and_environment_are_skipped_and_the_zone_kept(void **state)
 
 	(void)state;
 	arena_init(&arena, 1 << 16);
-	assert_int_equal(crontab_parse(SLICE("# 1 2 3 4 5 x"), false, &arena, &zone, &line, &e), STEP_END);
+	assert_int_equal(
+		crontab_parse(SLICE("# 1 2 3 4 5 x"), false, &arena, &zone, &line, &e), STEP_END);
 	assert_int_equal(crontab_parse(SLICE("   "), false, &arena, &zone, &line, &e), STEP_END);
-	assert_int_equal(crontab_parse(SLICE("MAILTO = a@b"), false, &arena, &zone, &line, &e), STEP_END);
+	assert_int_equal(
+		crontab_parse(SLICE("MAILTO = a@b"), false, &arena, &zone, &line, &e), STEP_END);
 	assert_null(zone);
-	assert_int_equal(crontab_parse(SLICE("CRON_TZ=\"Europe/Berlin\""), false, &arena, &zone, &line, &e),
+	assert_int_equal(
+		crontab_parse(SLICE("CRON_TZ=\"Europe/Berlin\""), false, &arena, &zone, &line, &e),
 		STEP_END);
-	assert_int_equal(crontab_parse(SLICE("0 2 * * * x"), false, &arena, &zone, &line, &e), STEP_ITEM);
+	assert_int_equal(
+		crontab_parse(SLICE("0 2 * * * x"), false, &arena, &zone, &line, &e), STEP_ITEM);
 	assert_string_equal(line.zone, "Europe/Berlin");
 	arena_free(&arena);
 }
 
 static void what_is_no_schedule_is_refused_with_a_reason(void **state)
 {
-	static const char *const bad[] = { "60 * * * * x", "* 24 * * * x", "* * 0 * * x", "* * * 13 * x",
-		"* * * * 8 x", "5-3 * * * * x", "*/0 * * * * x", "a * * * * x", "* * * *", "@sometimes x",
-		"1, * * * * x", "* * * * *", "9999999999 * * * * x" };
+	static const char *const bad[] = { "60 * * * * x", "* 24 * * * x", "* * 0 * * x",
+		"* * * 13 * x", "* * * * 8 x", "5-3 * * * * x", "*/0 * * * * x", "a * * * * x",
+		"* * * *", "@sometimes x", "1, * * * * x", "* * * * *", "9999999999 * * * * x" };
 	struct arena arena = { 0 };
 
 	(void)state;
@@ -132,7 +139,8 @@ static void what_is_no_schedule_is_refused_with_a_reason(void **state)
 		const char *zone = NULL;
 		struct err e = { 0 };
 
-		assert_int_equal(crontab_parse(slice_of(bad[i]), false, &arena, &zone, &line, &e), STEP_FAIL);
+		assert_int_equal(crontab_parse(slice_of(bad[i]), false, &arena, &zone, &line, &e),
+			STEP_FAIL);
 		assert_int_equal(e.kind, ERR_INPUT);
 		assert_true(e.what[0]);
 	}
