@@ -67,6 +67,28 @@ static bool is_of_words(struct slice s, uint32_t set, const char *marks, size_t 
 	return true;
 }
 
+static bool has_long_number(struct slice s)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < s.n; i++) {
+		n = is_digit(s.p[i]) ? n + 1 : 0;
+		if (n > 8)
+			return true;
+	}
+	return false;
+}
+
+/* "3 days", "1 year 2 mons", "01:30:00"; a bare number is a value like any other. */
+static bool is_interval(struct slice s)
+{
+	bool has_unit = false;
+
+	for (size_t i = 0; i < s.n; i++)
+		has_unit |= is_letter(s.p[i]) || s.p[i] == ':';
+	return has_unit && is_of_words(s, WORDS_UNIT, " .:+-@", 16);
+}
+
 /* ISO 8601 durations: P1Y2M3DT4H5M6S */
 static bool is_iso_duration(struct slice s)
 {
@@ -147,7 +169,7 @@ bool sqlform_keeps(uint8_t rule, struct slice plain)
 	case RULE_UNIT:
 		return word_sets(plain) & WORDS_UNIT;
 	case RULE_INTERVAL:
-		return is_iso_duration(plain) || is_of_words(plain, WORDS_UNIT, " .:+-@", 16);
+		return !has_long_number(plain) && (is_iso_duration(plain) || is_interval(plain));
 	case RULE_NAME:
 		return is_name(plain);
 	case RULE_PATH:

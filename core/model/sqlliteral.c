@@ -191,6 +191,11 @@ static enum value_action scrub_bits(const struct sqlvalue *v, struct slice text,
 	struct slice bits = { text.p + 2, text.n - 3 };
 	size_t at = out->n;
 
+	bool is_hex = (text.p[0] | 0x20) == 'x';
+
+	for (size_t i = 0; i < bits.n; i++)
+		if ((unsigned)hex_of(bits.p[i]) >= (is_hex ? 16u : 2u))
+			return drop(ret_flags);
 	if (bits.n <= v->policy->keep_digits && !v->policy->is_permuting_ids) {
 		buf_add_slice(out, text);
 		return VALUE_KEPT;
@@ -198,7 +203,7 @@ static enum value_action scrub_bits(const struct sqlvalue *v, struct slice text,
 	buf_reset(scratch);
 	buf_add_text(scratch, "\\x");
 	buf_add_slice(scratch, bits);
-	if ((text.p[0] | 0x20) != 'x' || token_class_of(buf_slice(scratch)) != TOKEN_HEX)
+	if (!is_hex || token_class_of(buf_slice(scratch)) != TOKEN_HEX)
 		return drop(ret_flags);
 	token_of(v->key, buf_slice(scratch), out);
 	if (out->is_full)

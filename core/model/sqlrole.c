@@ -233,9 +233,13 @@ static size_t column_of(struct roles *r, size_t i)
 	/* BETWEEN a AND b */
 	if (item_word_is(before(r, i, 1), "and") && item_word_is(before(r, i, 3), "between"))
 		return column_before(r, i - 3);
+	size_t after = i + 2;
 	if (item_at(r, i + 1)->kind == SQL_OPERATOR && !item_is_operator(item_at(r, i + 1), "::") &&
-		is_name(item_at(r, i + 2)))
-		return i + 3;
+		is_name(item_at(r, after))) {
+		while (item_is_sign(item_at(r, after + 1), '.') && is_name(item_at(r, after + 2)))
+			after += 2;
+		return after + 1;
+	}
 	for (size_t d = r->depth < DEPTH_MAX ? r->depth : DEPTH_MAX - 1; d > 0; d--)
 		if (r->levels[d].is_row)
 			return inserted_column(r, r->levels[d].argument);
@@ -353,7 +357,7 @@ static uint8_t rule_of(struct roles *r, size_t i)
 		return rule;
 	/* timestamp with time zone '...' */
 	if (item_word_is(prior, "zone"))
-		return item_word_is(before(r, i, 3), "at") ? RULE_ZONE : RULE_DATE;
+		return r->is_set || item_word_is(before(r, i, 3), "at") ? RULE_ZONE : RULE_DATE;
 	if (item_word_is(prior, "like") || item_word_is(prior, "ilike") ||
 		(item_word_is(prior, "to") && item_word_is(before(r, i, 2), "similar")))
 		return RULE_PATTERN;
