@@ -45,14 +45,16 @@ static bool make_place(struct build *b)
 		return err_hint(b->e, "name a folder that doesn't exist yet");
 	}
 	if (exists && !b->o->is_forced) {
-		err_set(b->e, ERR_USAGE, file_exists(b->d.building) ?
-			"'%s' holds what an interrupted build left" : "'%s' holds a lab", b->d.dir);
+		err_set(b->e, ERR_USAGE,
+			file_exists(b->d.building) ? "'%s' holds what an interrupted build left"
+						   : "'%s' holds a lab",
+			b->d.dir);
 		return err_hint(b->e, "--force replaces it%s",
 			file_exists(b->d.frozen) ? ", its frozen state too" : "");
 	}
 	if (!labdir_wait_for_quiet(b->d.dir, b->r, b->e) ||
-		!file_write(b->d.building, SLICE("a build by reprod is under way, or was interrupted\n"),
-			true, b->e))
+		!file_write(b->d.building,
+			SLICE("a build by reprod is under way, or was interrupted\n"), true, b->e))
 		return false;
 	return file_remove_tree(b->d.dir, b->e) && file_remove_tree(b->d.frozen, b->e);
 }
@@ -99,8 +101,8 @@ static bool apply_settings(struct build *b)
 		snprintf(name, sizeof(name), "%.*s", (int)(equals - b->o->settings[i]),
 			b->o->settings[i]);
 		if (!settings_is_kept(name))
-			return err_set(b->e, ERR_USAGE, "--set: '%s' is not among the settings a lab keeps",
-				name);
+			return err_set(b->e, ERR_USAGE,
+				"--set: '%s' is not among the settings a lab keeps", name);
 		json_set_text(b->clone.settings, name, equals + 1);
 	}
 	return true;
@@ -128,7 +130,8 @@ static bool prepare_files(struct build *b)
 /* ---- first start: single user, hence no background process and no network at all */
 
 static const char admin_sql[] =
-	"DO $$BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = '" ROLES_ADMIN "') THEN "
+	"DO $$BEGIN IF EXISTS (SELECT FROM pg_catalog.pg_roles WHERE rolname = '" ROLES_ADMIN
+	"') THEN "
 	"ALTER ROLE " ROLES_ADMIN " SUPERUSER LOGIN CONNECTION LIMIT -1 VALID UNTIL 'infinity'; "
 	"ELSE CREATE ROLE " ROLES_ADMIN " SUPERUSER LOGIN; END IF; END$$\n";
 
@@ -137,7 +140,9 @@ static bool start_alone(struct build *b)
 	char bin_dir[1024], postgres[1100], script[1100];
 	struct neutral_settings neutral;
 	const char *argv[2 * NEUTRALISE_SETTINGS_MAX + 12];
-	struct proc_spec spec = { .argv = argv, .stdin_path = script, .out_path = b->d.log, .cwd = "/" };
+	struct proc_spec spec = {
+		.argv = argv, .stdin_path = script, .out_path = b->d.log, .cwd = "/"
+	};
 	size_t n = 0;
 
 	if (!pgserver_find(b->clone.major, bin_dir, b->e) ||
@@ -188,13 +193,14 @@ static bool choose_database(struct build *b)
 		const char *name = json_text(json_at(b->databases, i), "");
 
 		/* Sorted by size; the default database only when there is no other. */
-		if (wanted[0] ? strcmp(name, wanted) == 0 :
-				strcmp(name, "postgres") != 0 || json_count(b->databases) == 1) {
+		if (wanted[0] ? strcmp(name, wanted) == 0
+			      : strcmp(name, "postgres") != 0 || json_count(b->databases) == 1) {
 			snprintf(b->lab.database, sizeof(b->lab.database), "%s", name);
 			return true;
 		}
 	}
-	return err_set(b->e, ERR_INPUT, "the source has no database '%s' that can be connected to", wanted);
+	return err_set(b->e, ERR_INPUT, "the source has no database '%s' that can be connected to",
+		wanted);
 }
 
 static bool finish_databases(struct build *b)
@@ -224,7 +230,8 @@ static bool check_lab(struct build *b)
 {
 	CLEANUP(json_cleanup) struct json *document = NULL;
 
-	pgserver_dsn_as(&b->lab.server, ROLES_REPLAY, b->lab.database, b->lab.dsn, sizeof(b->lab.dsn));
+	pgserver_dsn_as(
+		&b->lab.server, ROLES_REPLAY, b->lab.database, b->lab.dsn, sizeof(b->lab.dsn));
 	if (!lab_check_mark(&b->lab, b->e))
 		return false;
 	document = mark_json(&b->lab.mark);
@@ -234,8 +241,7 @@ static bool check_lab(struct build *b)
 /* ---- manifest */
 
 static const char *const not_reproduced[] = {
-	"cumulative statistics (dead tuples, modifications since analyze, last vacuum and analyze "
-	"times) when the copy was taken from a running server",
+	"cumulative statistics (dead tuples, last analyze) of a server copied while it ran",
 	"cache contents: shared buffers and page cache start cold",
 	"autovacuum: pinned off, so that the state does not drift",
 	"hardware: memory, cores and disk are this machine's",
@@ -283,13 +289,14 @@ static struct json *manifest_json(const struct build *b)
 
 static bool stopped(struct build *b)
 {
-	return run_stopped(b->r) && !err_set(b->e, ERR_INTERRUPTED, "stopped; '%s' is half built", b->d.dir);
+	return run_stopped(b->r) &&
+	       !err_set(b->e, ERR_INTERRUPTED, "stopped; '%s' is half built", b->d.dir);
 }
 
 static bool build_lab(struct build *b)
 {
-	if (!check_reach(b) || !check_source(b) || !make_place(b) || !copy_source(b) || stopped(b) || !prepare_files(b) ||
-		!start_alone(b) || stopped(b))
+	if (!check_reach(b) || !check_source(b) || !make_place(b) || !copy_source(b) ||
+		stopped(b) || !prepare_files(b) || !start_alone(b) || stopped(b))
 		return false;
 	snprintf(b->lab.dir, sizeof(b->lab.dir), "%s", b->d.dir);
 	b->lab.major = b->clone.major;
@@ -315,7 +322,8 @@ static struct json *build_locked(struct build *b)
 		manifest = manifest_json(b);
 	if (manifest && (!labdir_write_json(b->d.dir, LABDIR_MANIFEST, manifest, b->e) ||
 				(unlink(b->d.building) != 0 &&
-					!err_os(b->e, ERR_ENV, errno, "could not remove '%s'", b->d.building)))) {
+					!err_os(b->e, ERR_ENV, errno, "could not remove '%s'",
+						b->d.building)))) {
 		json_free(manifest);
 		manifest = NULL;
 	}

@@ -16,7 +16,8 @@ struct build_options {
 	const char *tier; /* NULL: "clone" */
 	const char *database; /* the main database; NULL: the source's, or the largest */
 	const char *as_role; /* the role traffic acts as, or NULL */
-	const char *const *settings; /* "name=value" over the kept ones; NULL terminated, may be NULL */
+	const char *const
+		*settings; /* "name=value" over the kept ones; NULL terminated, may be NULL */
 	bool is_fast; /* ask the source for a checkpoint now */
 	bool is_forced;
 };

@@ -118,9 +118,11 @@ static void write_mapping(const char *old, const char *into, const char *oid, ch
 
 static bool plan_tablespaces(struct backup_plan *p, struct pg *pg, const char *into, struct err *e)
 {
-	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = pg_query(pg, e,
+	CLEANUP(pg_rows_cleanup)
+	struct pg_rows *rows = pg_query(pg, e,
 		"SELECT oid, pg_tablespace_location(oid) FROM pg_tablespace "
-		"WHERE pg_tablespace_location(oid) NOT IN ('', 'pg_tblspc/' || oid)", NULL);
+		"WHERE pg_tablespace_location(oid) NOT IN ('', 'pg_tblspc/' || oid)",
+		NULL);
 
 	if (!rows)
 		return false;
@@ -135,8 +137,8 @@ static bool plan_tablespaces(struct backup_plan *p, struct pg *pg, const char *i
 	return true;
 }
 
-static bool base_backup(struct clone *c, const char *dsn, struct pg *pg, const char *into, bool is_fast,
-	const char *tool, const struct run *r, struct err *e)
+static bool base_backup(struct clone *c, const char *dsn, struct pg *pg, const char *into,
+	bool is_fast, const char *tool, const struct run *r, struct err *e)
 {
 	struct backup_plan *p = calloc(1, sizeof(*p));
 	char password[1024];
@@ -162,8 +164,9 @@ static bool base_backup(struct clone *c, const char *dsn, struct pg *pg, const c
 		goto out;
 	struct proc_spec spec = { .argv = p->argv, .env = p->env };
 	if (!is_fast)
-		run_note(r, "waiting for the source's next checkpoint (up to its checkpoint_timeout; "
-			    "--fast asks for one now, at the cost of its disks)");
+		run_note(r,
+			"waiting for the source's next checkpoint (up to its checkpoint_timeout; "
+			"--fast asks for one now, at the cost of its disks)");
 	c->method = "base backup";
 	ok = proc_run(&spec, r, NULL, e);
 	if (!ok)
@@ -190,9 +193,10 @@ static bool choose(struct clone *c, const char *dsn, struct pg *pg, const char *
 	}
 	err_set(e, ERR_ENV, "could not copy the source: %s",
 		why.what[0] ? why.what : "pg_basebackup is not installed");
-	return err_hint(e, "either the role needs REPLICATION and pg_hba.conf a line 'host replication "
-			   "ROLE ADDRESS ...', or run this where the data directory is readable, as a "
-			   "role that may call pg_backup_start");
+	return err_hint(e,
+		"either the role needs REPLICATION and pg_hba.conf a line 'host replication "
+		"ROLE ADDRESS ...', or run this where the data directory is readable, as a "
+		"role that may call pg_backup_start");
 }
 
 /* A server that reprod itself runs (the incident lab) is nobody's production. */
@@ -204,8 +208,8 @@ static bool is_private(const char *dsn)
 	return pg_address_of(dsn, &a, &ignored) && strncmp(a.hosts, "/tmp/reprod-", 12) == 0;
 }
 
-bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast, const struct run *r,
-	struct err *e)
+bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast,
+	const struct run *r, struct err *e)
 {
 	const struct pg_options o = { .is_read_only = true };
 	CLEANUP(pg_cleanup) struct pg *pg = pg_open(dsn, &o, e);
@@ -217,14 +221,16 @@ bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fa
 
 /* ---- a stopped server */
 
-bool clone_dir(struct clone *c, const char *from, const char *into, const struct run *r, struct err *e)
+bool clone_dir(
+	struct clone *c, const char *from, const char *into, const struct run *r, struct err *e)
 {
 	char real[PATH_MAX], path[1100];
 	int pid;
 
 	*c = (struct clone){ 0 };
 	if (!realpath(from, real) || strlen(real) > 800)
-		return err_os(e, ERR_INPUT, errno ? errno : ENAMETOOLONG, "could not open '%s'", from);
+		return err_os(
+			e, ERR_INPUT, errno ? errno : ENAMETOOLONG, "could not open '%s'", from);
 	if (!pgserver_dir_major(real, &c->major, e) ||
 		!clone_system_identifier(real, c->system_identifier, e))
 		return false;

@@ -23,9 +23,10 @@ struct clone {
 	struct json *settings; /* kept settings of the source; owned */
 };
 
-bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast, const struct run *r,
+bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast,
+	const struct run *r, struct err *e) MUST_USE;
+bool clone_dir(struct clone *c, const char *from, const char *into, const struct run *r,
 	struct err *e) MUST_USE;
-bool clone_dir(struct clone *c, const char *from, const char *into, const struct run *r, struct err *e) MUST_USE;
 void clone_free(struct clone *c);
 /* From DIR/global/pg_control: the first eight bytes are the identifier. */
 bool clone_system_identifier(const char *dir, char text[24], struct err *e) MUST_USE;

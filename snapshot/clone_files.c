@@ -97,7 +97,8 @@ static bool take_links_in(const char *folder, bool is_top, int depth, struct err
 
 		snprintf(path, sizeof(path), "%.3000s/%s", folder, entry->d_name);
 		if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-			(is_top && strcmp(entry->d_name, "pg_tblspc") == 0) || lstat(path, &st) != 0)
+			(is_top && strcmp(entry->d_name, "pg_tblspc") == 0) ||
+			lstat(path, &st) != 0)
 			continue;
 		if (S_ISLNK(st.st_mode) && !is_top)
 			ok = err_set(e, ERR_REFUSED,
@@ -131,9 +132,10 @@ static bool start_backup(struct pg *c, bool is_fast, struct err *e)
  * wrong place and end in a corrupt cluster. */
 static bool stop_backup(struct pg *c, const char *into, char stop_file[64], struct err *e)
 {
-	const char *sql = pg_version(c) >= 150000 ?
-		"SELECT pg_walfile_name(lsn), labelfile, spcmapfile FROM pg_backup_stop(false)" :
-		"SELECT pg_walfile_name(lsn), labelfile, spcmapfile FROM pg_stop_backup(false, false)";
+	const char *sql =
+		pg_version(c) >= 150000
+			? "SELECT pg_walfile_name(lsn), labelfile, spcmapfile FROM pg_backup_stop(false)"
+			: "SELECT pg_walfile_name(lsn), labelfile, spcmapfile FROM pg_stop_backup(false, false)";
 	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = pg_query(c, e, sql, NULL);
 	const char *label;
 
@@ -148,9 +150,9 @@ static bool stop_backup(struct pg *c, const char *into, char stop_file[64], stru
 static bool is_left_out(const char *name)
 {
 	static const char *const names[] = { "pg_wal", "postmaster.pid", "postmaster.opts",
-		"pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp",
-		"pg_subtrans", "pg_tblspc", "log", "pg_log", "backup_label", "tablespace_map",
-		"backup_manifest", CLONE_TABLESPACES };
+		"pg_replslot", "pg_dynshmem", "pg_notify", "pg_serial", "pg_snapshots",
+		"pg_stat_tmp", "pg_subtrans", "pg_tblspc", "log", "pg_log", "backup_label",
+		"tablespace_map", "backup_manifest", CLONE_TABLESPACES };
 
 	for (size_t i = 0; i < LENGTH(names); i++)
 		if (strcmp(names[i], name) == 0)
@@ -175,7 +177,8 @@ static bool copy_one(const char *from, const char *to, bool *is_reflink, struct 
 	if (!S_ISREG(st.st_mode))
 		return true;
 	struct buf bytes = { 0 };
-	bool ok = file_read(from, 64 << 20, &bytes, e) && file_write(to, buf_slice(&bytes), true, e);
+	bool ok =
+		file_read(from, 64 << 20, &bytes, e) && file_write(to, buf_slice(&bytes), true, e);
 	buf_free(&bytes);
 	return ok;
 }
@@ -205,7 +208,8 @@ static bool copy_entries(const char *from, const char *into, bool *is_reflink, s
 static bool make_folders(const char *into, struct err *e)
 {
 	static const char *const names[] = { "pg_wal/archive_status", "pg_replslot", "pg_dynshmem",
-		"pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans", "pg_tblspc" };
+		"pg_notify", "pg_serial", "pg_snapshots", "pg_stat_tmp", "pg_subtrans",
+		"pg_tblspc" };
 
 	for (size_t i = 0; i < LENGTH(names); i++) {
 		char path[1100];
@@ -271,8 +275,8 @@ static bool copy_wal(const char *from, const char *into, const char *last, struc
 	return ok;
 }
 
-bool clone_files(struct pg *c, const char *from, const char *into, bool is_fast, bool *ret_is_reflink,
-	struct err *e)
+bool clone_files(struct pg *c, const char *from, const char *into, bool is_fast,
+	bool *ret_is_reflink, struct err *e)
 {
 	char last[64];
 

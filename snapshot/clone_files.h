@@ -13,8 +13,8 @@
 
 /* Whether the server's data directory is readable on this machine. */
 bool clone_files_are_here(struct pg *c, const char *system_identifier, char data_dir[1024]);
-bool clone_files(struct pg *c, const char *from, const char *into, bool is_fast, bool *ret_is_reflink,
-	struct err *e) MUST_USE;
+bool clone_files(struct pg *c, const char *from, const char *into, bool is_fast,
+	bool *ret_is_reflink, struct err *e) MUST_USE;
 /* The links in FROM/pg_tblspc are copied into INTO and linked there. */
 bool clone_take_tablespaces(const char *from, const char *into, struct err *e) MUST_USE;
 /* No link may be left in a copy, outside pg_tblspc: pg_wal's is followed and copied,

@@ -68,14 +68,16 @@ static const struct cli_option build_options[] = {
 static void print_manifest(const struct run *r, const char *into, const struct json *m)
 {
 	print_line(r, "built the lab '%s': %s of PostgreSQL %s, %s, database '%s'", into,
-		json_text(json_get(m, "method"), ""), json_text(json_path(m, "source.server_version"), ""),
+		json_text(json_get(m, "method"), ""),
+		json_text(json_path(m, "source.server_version"), ""),
 		json_text(json_get(m, "tier"), ""), json_text(json_get(m, "database"), ""));
 	for (size_t i = 0; i < json_count(json_get(m, "neutralised")); i++) {
 		struct json *value;
 		const char *name = json_key_at(json_get(m, "neutralised"), i, &value);
 
 		if (json_int(value, 0))
-			print_line(r, "  neutralised: %s %lld", name, (long long)json_int(value, 0));
+			print_line(
+				r, "  neutralised: %s %lld", name, (long long)json_int(value, 0));
 	}
 	for (size_t i = 0; i < json_count(json_get(m, "libraries_not_loaded")); i++)
 		print_line(r, "  not loaded: %s",
@@ -91,7 +93,8 @@ static enum outcome build_main(struct run *r, void *args, struct cli_operands op
 	CLEANUP(json_cleanup) struct json *manifest = NULL;
 
 	if (ops.count != 1)
-		return usage(e, "build takes one source", "reprod snapshot build DSN|DIR --into DIR");
+		return usage(
+			e, "build takes one source", "reprod snapshot build DSN|DIR --into DIR");
 	if (!a->into)
 		return usage(e, "--into is missing", "reprod snapshot build DSN|DIR --into DIR");
 	for (size_t i = 0; i < a->settings.count; i++)
@@ -104,9 +107,14 @@ static enum outcome build_main(struct run *r, void *args, struct cli_operands op
 		err_set(e, ERR_INPUT, "there is no data directory at '%s'", ops.items[0]);
 		return OUTCOME_FAILED;
 	}
-	const struct build_options o = { .source = ops.items[0], .into = a->into, .tier = a->tier,
-		.database = a->database, .as_role = a->as_role, .settings = settings,
-		.is_fast = a->is_fast, .is_forced = r->is_forced };
+	const struct build_options o = { .source = ops.items[0],
+		.into = a->into,
+		.tier = a->tier,
+		.database = a->database,
+		.as_role = a->as_role,
+		.settings = settings,
+		.is_fast = a->is_fast,
+		.is_forced = r->is_forced };
 	manifest = snapshot_build(&o, r, e);
 	if (!manifest)
 		return OUTCOME_FAILED;
@@ -121,9 +129,10 @@ static const struct cli_command build_command = {
 	.name = "build",
 	.summary = "make a disposable lab of a server or data directory",
 	.usage = "snapshot build DSN|DIR --into DIR",
-	.notes = "The source is only read. The copy is neutralised before its first start: it doesn't\n"
-		 "archive, replicate, subscribe, listen, or connect to foreign servers; 'status' proves\n"
-		 "it. Traffic and jobs connect as the role reprod_replay, which is no superuser.",
+	.notes =
+		"The source is only read. The copy is neutralised before its first start: it doesn't\n"
+		"archive, replicate, subscribe, listen, or connect to foreign servers; 'status' proves\n"
+		"it. Traffic and jobs connect as the role reprod_replay, which is no superuser.",
 	.options = build_options,
 	.args_size = sizeof(struct build_args),
 	.main = build_main,
@@ -163,7 +172,8 @@ static enum outcome freeze_main(struct run *r, void *args, struct cli_operands o
 
 	(void)args;
 	if (ops.count != 1)
-		return usage(e, "freeze takes one lab or database", "reprod snapshot freeze DIR|DSN");
+		return usage(
+			e, "freeze takes one lab or database", "reprod snapshot freeze DIR|DSN");
 	if (is_folder(ops.items[0])) {
 		if (!freeze_dir(ops.items[0], r->is_forced, r, &f, e))
 			return OUTCOME_FAILED;
@@ -181,9 +191,10 @@ static const struct cli_command freeze_command = {
 	.name = "freeze",
 	.summary = "keep the present state, to go back to it with 'reset'",
 	.usage = "snapshot freeze DIR|DSN",
-	.notes = "A lab is stopped cleanly and its files are copied to DIR.frozen (by reflink where the\n"
-		 "file system can). A marked database is copied to a template NAME_reprod_frozen beside\n"
-		 "it; its sessions are ended for that. --force replaces an older frozen state.",
+	.notes =
+		"A lab is stopped cleanly and its files are copied to DIR.frozen (by reflink where the\n"
+		"file system can). A marked database is copied to a template NAME_reprod_frozen beside\n"
+		"it; its sessions are ended for that. --force replaces an older frozen state.",
 	.main = freeze_main,
 };
 
@@ -200,8 +211,9 @@ static void print_reset(const struct run *r, const char *dir, const struct lab *
 	json_set_number(j, "took_ms", (double)lab->reset_ns / 1e6);
 	if (r->is_json)
 		json_print(j, r->out);
-	print_line(r, "reset '%s': %zu files put back, %lld kB written, in %s", dir, lab->reset_files,
-		(long long)(lab->reset_bytes / 1024), clock_duration_text(lab->reset_ns, took));
+	print_line(r, "reset '%s': %zu files put back, %lld kB written, in %s", dir,
+		lab->reset_files, (long long)(lab->reset_bytes / 1024),
+		clock_duration_text(lab->reset_ns, took));
 }
 
 static enum outcome reset_main(struct run *r, void *args, struct cli_operands ops, struct err *e)
@@ -229,8 +241,9 @@ static const struct cli_command reset_command = {
 	.name = "reset",
 	.summary = "go back to the frozen state",
 	.usage = "snapshot reset DIR|DSN",
-	.notes = "Puts back the files that differ by size or modification time, and gives the mark a new\n"
-		 "nonce. A database is dropped and made again from its template.",
+	.notes =
+		"Puts back the files that differ by size or modification time, and gives the mark a new\n"
+		"nonce. A database is dropped and made again from its template.",
 	.main = reset_main,
 };
 
@@ -255,11 +268,15 @@ static enum outcome mark_main(struct run *r, void *args, struct cli_operands ops
 	struct mark mark;
 
 	if (ops.count != 1)
-		return usage(e, "mark takes one connection string", "reprod snapshot mark DSN --name DATABASE");
+		return usage(e, "mark takes one connection string",
+			"reprod snapshot mark DSN --name DATABASE");
 	if (is_folder(ops.items[0]))
-		return usage(e, "cannot mark a folder", "labs are marked when they are built and reset");
-	const struct mark_options o = { .dsn = ops.items[0], .name = a->name,
-		.is_restored = a->is_restored, .is_forced = r->is_forced };
+		return usage(
+			e, "cannot mark a folder", "labs are marked when they are built and reset");
+	const struct mark_options o = { .dsn = ops.items[0],
+		.name = a->name,
+		.is_restored = a->is_restored,
+		.is_forced = r->is_forced };
 	if (!mark_dsn(&o, r, &mark, e))
 		return OUTCOME_FAILED;
 	print_mark_json(r, &mark);
@@ -271,8 +288,9 @@ static const struct cli_command mark_command = {
 	.name = "mark",
 	.summary = "make an ordinary test database a permitted target",
 	.usage = "snapshot mark DSN --name DATABASE [--restored]",
-	.notes = "Only marked databases can be targets of replays and experiments, which change them.\n"
-		 "A server that looks like production is refused (5).",
+	.notes =
+		"Only marked databases can be targets of replays and experiments, which change them.\n"
+		"A server that looks like production is refused (5).",
 	.options = mark_options,
 	.args_size = sizeof(struct mark_args),
 	.main = mark_main,
@@ -303,8 +321,8 @@ static void print_status(const struct run *r, const char *target, const struct j
 			json_text(json_get(item, "item"), ""), database ? ", database " : "",
 			database ? database : "", !ok && found[0] ? ": " : "", !ok ? found : "");
 	}
-	print_line(r, "%s", json_is_true(json_get(j, "ok"), false) ?
-		"may be a target" : "may not be a target");
+	print_line(r, "%s",
+		json_is_true(json_get(j, "ok"), false) ? "may be a target" : "may not be a target");
 }
 
 static enum outcome status_main(struct run *r, void *args, struct cli_operands ops, struct err *e)
@@ -313,8 +331,10 @@ static enum outcome status_main(struct run *r, void *args, struct cli_operands o
 
 	(void)args;
 	if (ops.count != 1)
-		return usage(e, "status takes one lab or database", "reprod snapshot status DIR|DSN");
-	j = is_folder(ops.items[0]) ? status_dir(ops.items[0], r, e) : status_dsn(ops.items[0], r, e);
+		return usage(
+			e, "status takes one lab or database", "reprod snapshot status DIR|DSN");
+	j = is_folder(ops.items[0]) ? status_dir(ops.items[0], r, e)
+				    : status_dsn(ops.items[0], r, e);
 	if (!j)
 		return OUTCOME_FAILED;
 	if (r->is_json)
@@ -328,8 +348,9 @@ static const struct cli_command status_command = {
 	.name = "status",
 	.summary = "prove that a lab is neutralised and marked",
 	.usage = "snapshot status DIR|DSN",
-	.notes = "Ends with 1 when something doesn't hold. A lab's server is started for the checks,\n"
-		 "unless its files alone would let it act on the outside world. -v shows every item.",
+	.notes =
+		"Ends with 1 when something doesn't hold. A lab's server is started for the checks,\n"
+		"unless its files alone would let it act on the outside world. -v shows every item.",
 	.main = status_main,
 };
 

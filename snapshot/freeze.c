@@ -9,7 +9,8 @@
 #include "snapshot/marker.h"
 #include "snapshot/sync.h"
 
-static const char *const kept_apart[] = { LABDIR_FROZEN_NOTE, LABDIR_RESETTING, "reprod.socket", NULL };
+static const char *const kept_apart[] = { LABDIR_FROZEN_NOTE, LABDIR_RESETTING, "reprod.socket",
+	NULL };
 
 static bool control_sha(const char *dir, char hex[65], struct err *e)
 {
@@ -37,7 +38,8 @@ struct json *freeze_note(const struct labdir *d, struct err *e)
 	if (control_sha(d->frozen, hex, e)) {
 		if (strcmp(hex, json_text(json_get(note, "control_sha256"), "")) == 0)
 			return note;
-		err_set(e, ERR_INPUT, "the frozen state '%s' is damaged: its control file has changed",
+		err_set(e, ERR_INPUT,
+			"the frozen state '%s' is damaged: its control file has changed",
 			d->frozen);
 		err_hint(e, "build the lab again");
 	}
@@ -45,7 +47,8 @@ struct json *freeze_note(const struct labdir *d, struct err *e)
 	return NULL;
 }
 
-static bool write_note(const char *frozen, const struct freeze_result *f, const struct run *r, struct err *e)
+static bool write_note(
+	const char *frozen, const struct freeze_result *f, const struct run *r, struct err *e)
 {
 	CLEANUP(json_cleanup) struct json *note = json_object();
 	char hex[65];
@@ -64,7 +67,8 @@ static bool write_note(const char *frozen, const struct freeze_result *f, const 
 
 /* The cluster is stopped. Copies beside, verifies, then takes the place of an older
  * state: at no instant is there neither. */
-static bool copy_state(const struct labdir *d, struct freeze_result *f, const struct run *r, struct err *e)
+static bool copy_state(
+	const struct labdir *d, struct freeze_result *f, const struct run *r, struct err *e)
 {
 	struct sync_counts counts;
 	char fresh[1100];
@@ -74,8 +78,8 @@ static bool copy_state(const struct labdir *d, struct freeze_result *f, const st
 		!sync_compare(d->dir, fresh, kept_apart, &counts, e))
 		return false;
 	if (counts.changed || counts.removed)
-		return err_set(e, ERR_ENV, "the copy in '%s' differs from '%s': %zu files", fresh, d->dir,
-			counts.changed + counts.removed);
+		return err_set(e, ERR_ENV, "the copy in '%s' differs from '%s': %zu files", fresh,
+			d->dir, counts.changed + counts.removed);
 	f->files = (int64_t)counts.files;
 	f->bytes = counts.bytes;
 	if (!write_note(fresh, f, r, e) || !file_remove_tree(d->frozen, e))
@@ -95,7 +99,8 @@ static bool freeze_lab(struct lab *lab, const struct labdir *d, struct freeze_re
 	return lab_renew(lab, e) && pgserver_stop(&lab->server, e) && copy_state(d, f, r, e);
 }
 
-bool freeze_dir(const char *dir, bool is_forced, const struct run *r, struct freeze_result *ret, struct err *e)
+bool freeze_dir(const char *dir, bool is_forced, const struct run *r, struct freeze_result *ret,
+	struct err *e)
 {
 	int64_t started_ns = clock_mono_ns(&r->clock);
 	struct labdir d;
@@ -145,7 +150,8 @@ static bool read_mark(struct lab *lab, struct err *e)
 	return document && mark_read(&lab->mark, document, e);
 }
 
-bool lab_reset(struct lab *lab, const char *const *extra_settings, const struct run *r, struct err *e)
+bool lab_reset(
+	struct lab *lab, const char *const *extra_settings, const struct run *r, struct err *e)
 {
 	int64_t started_ns = clock_mono_ns(&r->clock);
 	struct labdir d;

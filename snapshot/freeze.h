@@ -19,9 +19,11 @@ struct freeze_result {
 };
 
 /* An existing frozen state needs is_forced. */
-bool freeze_dir(const char *dir, bool is_forced, const struct run *r, struct freeze_result *ret, struct err *e) MUST_USE;
+bool freeze_dir(const char *dir, bool is_forced, const struct run *r, struct freeze_result *ret,
+	struct err *e) MUST_USE;
 /* Takes the lock, puts the files back, renews the mark and stops again. */
-bool reset_dir(const char *dir, const struct run *r, struct lab *ret_figures, struct err *e) MUST_USE;
+bool reset_dir(
+	const char *dir, const struct run *r, struct lab *ret_figures, struct err *e) MUST_USE;
 /* Checks DIR.frozen; its note, or NULL. */
 struct json *freeze_note(const struct labdir *d, struct err *e);
 

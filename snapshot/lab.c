@@ -51,10 +51,13 @@ static void say_first_fault(const struct json *items, struct err *e)
 
 		if (json_is_true(json_get(item, "ok"), true))
 			continue;
-		err_set(e, ERR_REFUSED, "the lab could act on the outside world: '%s' does not hold (%s)",
-			json_text(json_get(item, "item"), ""), json_text(json_get(item, "found"), ""));
-		err_hint(e, "put postgresql.auto.conf back ('reprod snapshot reset' does, when there is "
-			    "a frozen state), or build the lab again");
+		err_set(e, ERR_REFUSED,
+			"the lab could act on the outside world: '%s' does not hold (%s)",
+			json_text(json_get(item, "item"), ""),
+			json_text(json_get(item, "found"), ""));
+		err_hint(e,
+			"put postgresql.auto.conf back ('reprod snapshot reset' does, when there is "
+			"a frozen state), or build the lab again");
 		return;
 	}
 }
@@ -67,7 +70,8 @@ bool lab_check_files(const struct lab *lab, struct err *e)
 
 	labdir_path(lab->dir, LABDIR_RESETTING, path);
 	if (file_exists(path)) {
-		err_set(e, ERR_ENV, "a reset of '%s' was interrupted: its files are a mixture", lab->dir);
+		err_set(e, ERR_ENV, "a reset of '%s' was interrupted: its files are a mixture",
+			lab->dir);
 		return err_hint(e, "run it again: reprod snapshot reset '%s'", lab->dir);
 	}
 	labdir_path(lab->dir, LABDIR_MARK, path);
@@ -119,8 +123,8 @@ bool lab_start(struct lab *lab, const char *const *extra, const struct run *r, s
 	if (!pgserver_start(&lab->server, lab->dir, &o, r, e))
 		return false;
 	pgserver_dsn_as(&lab->server, ROLES_REPLAY, lab->database, lab->dsn, sizeof(lab->dsn));
-	pgserver_dsn_as(&lab->server, ROLES_ADMIN, lab->database, lab->admin_dsn,
-		sizeof(lab->admin_dsn));
+	pgserver_dsn_as(
+		&lab->server, ROLES_ADMIN, lab->database, lab->admin_dsn, sizeof(lab->admin_dsn));
 	return true;
 }
 
@@ -132,9 +136,10 @@ struct pg *lab_admin(const struct lab *lab, const char *database, struct err *e)
 	pgserver_dsn_as(&lab->server, ROLES_ADMIN, database, dsn, sizeof(dsn));
 	c = pg_open(dsn, NULL, e);
 	/* As a replica, a session fires none of the source's event triggers. */
-	if (c && pg_exec(c, e, "SET session_replication_role = replica;"
-			       "SET default_transaction_read_only = off;"
-			       "SET statement_timeout = 0; SET search_path = pg_catalog"))
+	if (c && pg_exec(c, e,
+			 "SET session_replication_role = replica;"
+			 "SET default_transaction_read_only = off;"
+			 "SET statement_timeout = 0; SET search_path = pg_catalog"))
 		return c;
 	pg_close(c);
 	return NULL;
@@ -148,9 +153,11 @@ struct json *lab_databases(const struct lab *lab, struct err *e)
 
 	if (!c)
 		return NULL;
-	rows = pg_query(c, e, "SELECT datname FROM pg_database "
-			      "WHERE datallowconn AND NOT datistemplate AND datconnlimit <> -2 "
-			      "ORDER BY pg_database_size(oid) DESC, datname", NULL);
+	rows = pg_query(c, e,
+		"SELECT datname FROM pg_database "
+		"WHERE datallowconn AND NOT datistemplate AND datconnlimit <> -2 "
+		"ORDER BY pg_database_size(oid) DESC, datname",
+		NULL);
 	if (!rows)
 		return NULL;
 	list = json_array();
@@ -161,7 +168,8 @@ struct json *lab_databases(const struct lab *lab, struct err *e)
 
 /* ---- the mark */
 
-static bool renew_database(const struct lab *lab, const char *database, const struct mark *m, struct err *e)
+static bool renew_database(
+	const struct lab *lab, const char *database, const struct mark *m, struct err *e)
 {
 	CLEANUP(pg_cleanup) struct pg *c = lab_admin(lab, database, e);
 	struct mark own = *m;

@@ -16,7 +16,8 @@ bool lab_take(struct lab *lab, const char *dir, struct err *e) MUST_USE;
  * mark is there. */
 bool lab_check_files(const struct lab *lab, struct err *e) MUST_USE;
 /* The server, with what neutralises it on the command line, then extra. */
-bool lab_start(struct lab *lab, const char *const *extra, const struct run *r, struct err *e) MUST_USE;
+bool lab_start(
+	struct lab *lab, const char *const *extra, const struct run *r, struct err *e) MUST_USE;
 /* As superuser, with nothing of the source's own in the way. */
 struct pg *lab_admin(const struct lab *lab, const char *database, struct err *e);
 /* Databases that can be connected to, templates left out: a JSON list of names. */

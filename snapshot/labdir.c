@@ -33,7 +33,8 @@ bool labdir_of(struct labdir *d, const char *path, struct err *e)
 	if (strcmp(last, "/") == 0 || strcmp(last, ".") == 0 || strcmp(last, "..") == 0)
 		return err_set(e, ERR_USAGE, "'%s' cannot be a lab", path);
 	if (!realpath(dirname(parent), real))
-		return err_os(e, ERR_ENV, errno, "could not find the folder that '%s' lies in", path);
+		return err_os(
+			e, ERR_ENV, errno, "could not find the folder that '%s' lies in", path);
 	int n = snprintf(d->dir, sizeof(d->dir), "%s/%s", strcmp(real, "/") == 0 ? "" : real, last);
 	if (n < 0 || (size_t)n >= sizeof(d->dir))
 		return err_set(e, ERR_USAGE, "the path '%.80s...' is too long", path);
@@ -147,7 +148,8 @@ bool labdir_wait_for_quiet(const char *dir, const struct run *r, struct err *e)
 	/* Our servers die with their owner, within the time of an immediate shutdown. */
 	while ((pid = labdir_postmaster(dir))) {
 		if (run_stopped(r))
-			return err_set(e, ERR_INTERRUPTED, "stopped while waiting for a server to end");
+			return err_set(
+				e, ERR_INTERRUPTED, "stopped while waiting for a server to end");
 		if (clock_mono_ns(&r->clock) > until_ns) {
 			err_set(e, ERR_ENV, "a server, process %d, runs on '%s'", pid, dir);
 			return err_hint(e, "stop it: pg_ctl stop -D '%s'", dir);

@@ -42,7 +42,8 @@ bool labdir_wait_for_quiet(const char *dir, const struct run *r, struct err *e) 
 int labdir_postmaster(const char *dir);
 /* NAME in DIR, given to the server's user. */
 bool labdir_write(const char *dir, const char *name, struct slice bytes, struct err *e) MUST_USE;
-bool labdir_write_json(const char *dir, const char *name, const struct json *j, struct err *e) MUST_USE;
+bool labdir_write_json(
+	const char *dir, const char *name, const struct json *j, struct err *e) MUST_USE;
 struct json *labdir_read_json(const char *dir, const char *name, struct err *e);
 void labdir_path(const char *dir, const char *name, char path[1100]);
 

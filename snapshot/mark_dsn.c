@@ -8,7 +8,8 @@
 #include "snapshot/marker.h"
 #include "snapshot/neutralise.h"
 
-static bool read_typed_name(const struct run *r, const char *name, char *typed, size_t size, struct err *e)
+static bool read_typed_name(
+	const struct run *r, const char *name, char *typed, size_t size, struct err *e)
 {
 	if (!isatty(STDIN_FILENO)) {
 		err_set(e, ERR_USAGE, "the database's name must be typed");
@@ -22,7 +23,8 @@ static bool read_typed_name(const struct run *r, const char *name, char *typed, 
 	return true;
 }
 
-static bool check_name(struct pg *c, const struct mark_options *o, const struct run *r, struct err *e)
+static bool check_name(
+	struct pg *c, const struct mark_options *o, const struct run *r, struct err *e)
 {
 	char name[64], typed[128];
 
@@ -34,7 +36,8 @@ static bool check_name(struct pg *c, const struct mark_options *o, const struct 
 		return false;
 	if (strcmp(typed, name) == 0)
 		return true;
-	return err_set(e, ERR_REFUSED, "the connection leads to database '%s', not to '%s'", name, typed);
+	return err_set(
+		e, ERR_REFUSED, "the connection leads to database '%s', not to '%s'", name, typed);
 }
 
 /* What a test database has not and a production has. */
@@ -86,10 +89,12 @@ static bool check_restored(struct pg *c, struct err *e)
 
 		if (json_is_true(json_get(item, "ok"), false) || !is_asked_of_restored(text))
 			continue;
-		err_set(e, ERR_REFUSED, "the restored server is not neutralised: '%s' does not hold (%s)",
-			text, json_text(json_get(item, "found"), ""));
-		return err_hint(e, "docs/guide-snapshot.md has the list; 'reprod snapshot build' does it "
-				   "for a copy");
+		err_set(e, ERR_REFUSED,
+			"the restored server is not neutralised: '%s' does not hold (%s)", text,
+			json_text(json_get(item, "found"), ""));
+		return err_hint(e,
+			"docs/guide-snapshot.md has the list; 'reprod snapshot build' does it "
+			"for a copy");
 	}
 	return true;
 }
@@ -109,7 +114,8 @@ static bool fill(struct pg *c, bool is_restored, struct mark *m, struct err *e)
 	return marker_nonce(m->nonce, e);
 }
 
-bool mark_dsn(const struct mark_options *o, const struct run *r, struct mark *ret_mark, struct err *e)
+bool mark_dsn(
+	const struct mark_options *o, const struct run *r, struct mark *ret_mark, struct err *e)
 {
 	CLEANUP(pg_cleanup) struct pg *c = pg_open(o->dsn, NULL, e);
 

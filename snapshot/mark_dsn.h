@@ -18,6 +18,7 @@ struct mark_options {
 	bool is_forced; /* mark in spite of its looks; never for a restored one */
 };
 
-bool mark_dsn(const struct mark_options *o, const struct run *r, struct mark *ret_mark, struct err *e) MUST_USE;
+bool mark_dsn(const struct mark_options *o, const struct run *r, struct mark *ret_mark,
+	struct err *e) MUST_USE;
 
 #endif

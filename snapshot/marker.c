@@ -57,14 +57,16 @@ static bool store(struct pg *c, const struct mark *m, struct err *e)
 	const char *const params[] = { buf_text(&text), NULL };
 	rows = pg_query(c, e,
 		"INSERT INTO reprod.mark (one, proof) VALUES (true, $1) "
-		"ON CONFLICT (one) DO UPDATE SET proof = EXCLUDED.proof", params);
+		"ON CONFLICT (one) DO UPDATE SET proof = EXCLUDED.proof",
+		params);
 	buf_free(&text);
 	return rows != NULL;
 }
 
 static bool read_server(struct pg *c, struct mark *m, struct err *e)
 {
-	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = pg_query(c, e,
+	CLEANUP(pg_rows_cleanup)
+	struct pg_rows *rows = pg_query(c, e,
 		"SELECT system_identifier, data_directory, database_oid FROM reprod.proof()", NULL);
 	const char *directory;
 
@@ -91,7 +93,8 @@ bool marker_renew(struct pg *c, struct mark *m, struct err *e)
 	char has_mark[8];
 
 	if (!pg_exec(c, e, session_sql) ||
-		!pg_one(c, e, "SELECT to_regproc('reprod.proof') IS NOT NULL", has_mark, sizeof(has_mark)))
+		!pg_one(c, e, "SELECT to_regproc('reprod.proof') IS NOT NULL", has_mark,
+			sizeof(has_mark)))
 		return false;
 	/* A database that was created since is marked as the others are. */
 	if (has_mark[0] != 't')

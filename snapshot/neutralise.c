@@ -47,8 +47,16 @@ static bool is_comfort(const char *name)
 
 /* They hook into statements and start no process that runs SQL or connects. */
 static const char *const harmless_libraries[] = {
-	"pg_stat_statements", "auto_explain", "pg_wait_sampling", "pg_hint_plan", "pg_stat_kcache",
-	"pg_qualstats", "pg_prewarm", "pgstattuple", "pg_buffercache", "pgaudit",
+	"pg_stat_statements",
+	"auto_explain",
+	"pg_wait_sampling",
+	"pg_hint_plan",
+	"pg_stat_kcache",
+	"pg_qualstats",
+	"pg_prewarm",
+	"pgstattuple",
+	"pg_buffercache",
+	"pgaudit",
 };
 
 static bool is_harmless(const char *library)
@@ -117,14 +125,16 @@ static const char *next_library(const char *at, char name[128])
 	return at + n;
 }
 
-void neutralise_libraries(const char *list, const char *bin_dir, char *kept, size_t size, struct json *dropped)
+void neutralise_libraries(
+	const char *list, const char *bin_dir, char *kept, size_t size, struct json *dropped)
 {
 	char name[128];
 	size_t n = 0;
 
 	kept[0] = '\0';
 	for (const char *at = list; (at = next_library(at, name));) {
-		if (!is_harmless(name) || !is_installed(bin_dir, name) || n + strlen(name) + 2 > size) {
+		if (!is_harmless(name) || !is_installed(bin_dir, name) ||
+			n + strlen(name) + 2 > size) {
 			json_append_text(dropped, name);
 			continue;
 		}
@@ -167,8 +177,8 @@ static bool write_configuration(const char *dir, int major, const struct json *s
 /* Signals of recovery, and what a running server leaves that must not be taken over.
  * A recovery.conf (up to 11) connects out as well. */
 static const char *const unwanted_files[] = { "standby.signal", "recovery.signal", "recovery.conf",
-	"postmaster.pid", "postmaster.opts", "reprod.socket", "reprod.resetting",
-	LABDIR_MARK, LABDIR_FROZEN_NOTE, "backup_manifest", "current_logfiles" };
+	"postmaster.pid", "postmaster.opts", "reprod.socket", "reprod.resetting", LABDIR_MARK,
+	LABDIR_FROZEN_NOTE, "backup_manifest", "current_logfiles" };
 static const char *const emptied_folders[] = { "pg_replslot", "pg_dynshmem", "pg_notify",
 	"pg_serial", "pg_snapshots", "pg_stat_tmp", "log", "pg_log" };
 
@@ -180,12 +190,13 @@ static bool empty_folder(const char *path, struct err *e)
 		return true;
 	/* A log folder may be a link to where production logs. */
 	if (!S_ISDIR(st.st_mode))
-		return unlink(path) == 0 || err_os(e, ERR_ENV, errno, "could not remove '%s'", path);
+		return unlink(path) == 0 ||
+		       err_os(e, ERR_ENV, errno, "could not remove '%s'", path);
 	return file_remove_tree(path, e) && file_make_dirs(path, 0700, e);
 }
 
-bool neutralise_files(const char *dir, int major, const struct json *settings, const char *libraries,
-	struct err *e)
+bool neutralise_files(const char *dir, int major, const struct json *settings,
+	const char *libraries, struct err *e)
 {
 	char path[1100];
 
@@ -230,10 +241,12 @@ struct measure {
 static const struct measure measures[] = {
 	{ "prepared_transactions_rolled_back",
 		"SELECT format('ROLLBACK PREPARED %L', gid) FROM pg_prepared_xacts "
-		"WHERE database = current_database()", false, 0 },
+		"WHERE database = current_database()",
+		false, 0 },
 	{ "replication_slots_dropped",
 		"SELECT format('SELECT pg_drop_replication_slot(%L)', slot_name) "
-		"FROM pg_replication_slots", true, 0 },
+		"FROM pg_replication_slots",
+		true, 0 },
 	{ "subscriptions_disabled",
 		"SELECT format('ALTER SUBSCRIPTION %I DISABLE', subname) FROM pg_subscription s "
 		"JOIN pg_database d ON d.oid = s.subdbid WHERE d.datname = current_database()",
@@ -241,7 +254,8 @@ static const struct measure measures[] = {
 	{ "subscription_slots_forgotten",
 		"SELECT format('ALTER SUBSCRIPTION %I SET (slot_name = NONE)', subname) "
 		"FROM pg_subscription s JOIN pg_database d ON d.oid = s.subdbid "
-		"WHERE d.datname = current_database()", false, 100000 },
+		"WHERE d.datname = current_database()",
+		false, 100000 },
 	{ "subscription_addresses_removed",
 		"SELECT format('ALTER SUBSCRIPTION %I CONNECTION %L', subname, "
 		"'host=reprod.invalid password=none dbname=none') FROM pg_subscription s "
@@ -249,12 +263,14 @@ static const struct measure measures[] = {
 		false, 100000 },
 	{ "user_mappings_dropped",
 		"SELECT format('DROP USER MAPPING FOR %s SERVER %I', CASE WHEN umuser = 0 THEN "
-		"'PUBLIC' ELSE quote_ident(usename) END, srvname) FROM pg_user_mappings", false, 0 },
+		"'PUBLIC' ELSE quote_ident(usename) END, srvname) FROM pg_user_mappings",
+		false, 0 },
 	{ "foreign_server_addresses_removed",
 		"SELECT format('ALTER SERVER %I OPTIONS (SET %I ''reprod.invalid'')', srvname, "
 		"option_name) FROM pg_foreign_server, pg_options_to_table(srvoptions) "
 		"WHERE option_name IN ('host', 'hostaddr', 'service', 'dbserver', 'servername', "
-		"'server', 'address', 'url', 'uri', 'endpoint', 'dsn')", false, 0 },
+		"'server', 'address', 'url', 'uri', 'endpoint', 'dsn')",
+		false, 0 },
 };
 
 static void add_count(struct json *done, const char *name, int64_t n)
@@ -267,7 +283,8 @@ bool neutralise_database(struct pg *c, bool is_first, struct json *done, struct 
 	for (size_t i = 0; i < LENGTH(measures); i++) {
 		int64_t n;
 
-		if ((measures[i].is_shared && !is_first) || pg_version(c) < measures[i].from_version)
+		if ((measures[i].is_shared && !is_first) ||
+			pg_version(c) < measures[i].from_version)
 			continue;
 		n = run_generated(c, measures[i].sql, e);
 		if (n < 0)
@@ -304,8 +321,8 @@ static bool are_harmless(const char *list)
 }
 
 /* NULL found: the file doesn't say. */
-static void check_setting(const char *name, const char *wanted, const char *found,
-	struct json *items, bool *ret_ok)
+static void check_setting(
+	const char *name, const char *wanted, const char *found, struct json *items, bool *ret_ok)
 {
 	char item[160];
 	/* A server that doesn't archive shows the command so. */
@@ -315,7 +332,8 @@ static void check_setting(const char *name, const char *wanted, const char *foun
 	add_item(items, item, ok, found ? found : "not set", NULL, ret_ok);
 }
 
-bool neutralise_check_files(const char *dir, int major, struct json *items, bool *ret_ok, struct err *e)
+bool neutralise_check_files(
+	const char *dir, int major, struct json *items, bool *ret_ok, struct err *e)
 {
 	CLEANUP(json_cleanup) struct json *automatic = json_object();
 	const char *libraries;
@@ -331,13 +349,15 @@ bool neutralise_check_files(const char *dir, int major, struct json *items, bool
 				json_text(json_get(automatic, rules[i].name), NULL), items, ret_ok);
 	libraries = json_text(json_get(automatic, "shared_preload_libraries"), NULL);
 	add_item(items, "no library with workers of its own is preloaded",
-		libraries && are_harmless(libraries), libraries ? libraries : "not set", NULL, ret_ok);
+		libraries && are_harmless(libraries), libraries ? libraries : "not set", NULL,
+		ret_ok);
 	for (size_t i = 0; i < 3; i++) {
 		char item[80];
 
 		snprintf(item, sizeof(item), "no %s", unwanted_files[i]);
 		labdir_path(dir, unwanted_files[i], path);
-		add_item(items, item, !file_exists(path), file_exists(path) ? "there" : "", NULL, ret_ok);
+		add_item(items, item, !file_exists(path), file_exists(path) ? "there" : "", NULL,
+			ret_ok);
 	}
 	return true;
 }
@@ -350,7 +370,8 @@ struct question {
 
 static const struct question server_questions[] = {
 	{ "not in recovery", "SELECT 'in recovery' WHERE pg_is_in_recovery()", 0 },
-	{ "no replication slots", "SELECT string_agg(slot_name, ', ') FROM pg_replication_slots", 0 },
+	{ "no replication slots", "SELECT string_agg(slot_name, ', ') FROM pg_replication_slots",
+		0 },
 	{ "no enabled subscription",
 		"SELECT string_agg(subname, ', ') FROM pg_subscription WHERE subenabled", 100000 },
 	{ "no subscription with a slot",
@@ -358,12 +379,14 @@ static const struct question server_questions[] = {
 		100000 },
 	{ "no WAL receiver or sender",
 		"SELECT string_agg(backend_type, ', ') FROM pg_stat_activity "
-		"WHERE backend_type IN ('walreceiver', 'walsender')", 100000 },
+		"WHERE backend_type IN ('walreceiver', 'walsender')",
+		100000 },
 	{ "no background workers of extensions",
 		"SELECT string_agg(DISTINCT backend_type, ', ') FROM pg_stat_activity "
 		"WHERE backend_type NOT IN ('client backend', 'checkpointer', 'background writer', "
 		"'walwriter', 'autovacuum launcher', 'autovacuum worker', 'archiver', 'startup', "
-		"'parallel worker', 'stats collector', 'logger', 'io worker', 'slotsync worker')", 100000 },
+		"'parallel worker', 'stats collector', 'logger', 'io worker', 'slotsync worker')",
+		100000 },
 };
 
 static const struct question database_questions[] = {
@@ -372,10 +395,12 @@ static const struct question database_questions[] = {
 		"SELECT string_agg(srvname, ', ') FROM pg_foreign_server, "
 		"pg_options_to_table(srvoptions) WHERE option_name IN ('host', 'hostaddr', 'service', "
 		"'dbserver', 'servername', 'server', 'address', 'url', 'uri', 'endpoint', 'dsn') "
-		"AND option_value <> 'reprod.invalid'", 0 },
+		"AND option_value <> 'reprod.invalid'",
+		0 },
 	{ "no prepared transactions",
 		"SELECT string_agg(gid, ', ') FROM pg_prepared_xacts "
-		"WHERE database = current_database()", 0 },
+		"WHERE database = current_database()",
+		0 },
 };
 
 static bool ask(struct pg *c, const struct question *questions, size_t count, const char *database,
@@ -410,8 +435,8 @@ bool neutralise_check_server(struct pg *c, struct json *items, bool *ret_ok, str
 	return ask(c, server_questions, LENGTH(server_questions), NULL, items, ret_ok, e);
 }
 
-bool neutralise_check_database(struct pg *c, const char *database, struct json *items, bool *ret_ok,
-	struct err *e)
+bool neutralise_check_database(
+	struct pg *c, const char *database, struct json *items, bool *ret_ok, struct err *e)
 {
 	*ret_ok = true;
 	return ask(c, database_questions, LENGTH(database_questions), database, items, ret_ok, e);

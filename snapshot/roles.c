@@ -18,7 +18,8 @@ static bool run_each(struct pg *c, const char *sql, struct err *e)
 static const char make_sql[] =
 	"SELECT format('%s ROLE %I %s', CASE WHEN r.oid IS NULL THEN 'CREATE' ELSE 'ALTER' END, "
 	"w.name, w.options) FROM (VALUES "
-	"('" ROLES_OWNER "', 'NOSUPERUSER NOLOGIN NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS'), "
+	"('" ROLES_OWNER
+	"', 'NOSUPERUSER NOLOGIN NOCREATEDB NOCREATEROLE NOREPLICATION NOBYPASSRLS'), "
 	"('" ROLES_REPLAY "', 'NOSUPERUSER LOGIN INHERIT NOCREATEDB NOCREATEROLE NOREPLICATION "
 	"NOBYPASSRLS PASSWORD NULL CONNECTION LIMIT -1')) AS w(name, options) "
 	"LEFT JOIN pg_roles AS r ON r.rolname = w.name";
@@ -53,14 +54,17 @@ bool roles_make(struct pg *c, const char *as_role, struct err *e)
 	const char *const params[] = { as_role, NULL };
 
 	if (as_role) {
-		CLEANUP(pg_rows_cleanup) struct pg_rows *rows =
+		CLEANUP(pg_rows_cleanup)
+		struct pg_rows *rows =
 			pg_query(c, e, "SELECT rolsuper FROM pg_roles WHERE rolname = $1", params);
 
 		if (!rows)
 			return false;
-		snprintf(is_super, sizeof(is_super), "%s", pg_cell(rows, 0, 0) ? pg_cell(rows, 0, 0) : "");
+		snprintf(is_super, sizeof(is_super), "%s",
+			pg_cell(rows, 0, 0) ? pg_cell(rows, 0, 0) : "");
 		if (!is_super[0])
-			return err_set(e, ERR_USAGE, "--as-role: the source has no role '%s'", as_role);
+			return err_set(
+				e, ERR_USAGE, "--as-role: the source has no role '%s'", as_role);
 		if (is_super[0] == 't')
 			return err_set(e, ERR_USAGE, "--as-role: '%s' is a superuser", as_role);
 	}
@@ -69,10 +73,10 @@ bool roles_make(struct pg *c, const char *as_role, struct err *e)
 	return as_role ? act_as(c, as_role, e) : run_each(c, membership_sql, e);
 }
 
-#define USER_SCHEMA \
+#define USER_SCHEMA                                                                                \
 	"n.nspname NOT LIKE 'pg\\_%' AND n.nspname NOT IN ('information_schema', 'reprod')"
-#define NOT_OF_EXTENSION \
-	"NOT EXISTS (SELECT FROM pg_depend AS x WHERE x.classid = 'pg_class'::regclass AND " \
+#define NOT_OF_EXTENSION                                                                           \
+	"NOT EXISTS (SELECT FROM pg_depend AS x WHERE x.classid = 'pg_class'::regclass AND "       \
 	"x.objid = c.oid AND x.deptype IN ('e', 'a', 'i') AND (x.deptype = 'e' OR c.relkind = 'S'))"
 
 static const char *const grants[] = {
@@ -80,7 +84,8 @@ static const char *const grants[] = {
 	"', current_database())",
 	"SELECT format('GRANT USAGE, CREATE ON SCHEMA %I TO " ROLES_REPLAY ", " ROLES_OWNER
 	"', nspname) FROM pg_namespace AS n WHERE " USER_SCHEMA,
-	"SELECT format('ALTER %s %I.%I OWNER TO " ROLES_OWNER "', CASE relkind WHEN 'v' THEN 'VIEW' "
+	"SELECT format('ALTER %s %I.%I OWNER TO " ROLES_OWNER
+	"', CASE relkind WHEN 'v' THEN 'VIEW' "
 	"WHEN 'm' THEN 'MATERIALIZED VIEW' WHEN 'S' THEN 'SEQUENCE' WHEN 'f' THEN 'FOREIGN TABLE' "
 	"ELSE 'TABLE' END, nspname, relname) FROM pg_class AS c "
 	"JOIN pg_namespace AS n ON n.oid = c.relnamespace JOIN pg_roles AS r ON r.oid = c.relowner "

@@ -10,45 +10,130 @@
 /* Names from pg_settings of 12 to 18. A star stands for any end. */
 static const char *const kept[] = {
 	/* planner */
-	"enable_*", "geqo*", "jit", "jit_above_cost", "jit_inline_above_cost",
-	"jit_optimize_above_cost", "jit_expressions", "jit_tuple_deforming", "constraint_exclusion",
-	"cursor_tuple_fraction", "default_statistics_target", "from_collapse_limit",
-	"join_collapse_limit", "plan_cache_mode", "recursive_worktable_factor", "cpu_*",
-	"effective_cache_size", "min_parallel_*", "parallel_*", "random_page_cost", "seq_page_cost",
-	"force_parallel_mode", "debug_parallel_query", "compute_query_id",
+	"enable_*",
+	"geqo*",
+	"jit",
+	"jit_above_cost",
+	"jit_inline_above_cost",
+	"jit_optimize_above_cost",
+	"jit_expressions",
+	"jit_tuple_deforming",
+	"constraint_exclusion",
+	"cursor_tuple_fraction",
+	"default_statistics_target",
+	"from_collapse_limit",
+	"join_collapse_limit",
+	"plan_cache_mode",
+	"recursive_worktable_factor",
+	"cpu_*",
+	"effective_cache_size",
+	"min_parallel_*",
+	"parallel_*",
+	"random_page_cost",
+	"seq_page_cost",
+	"force_parallel_mode",
+	"debug_parallel_query",
+	"compute_query_id",
 	/* memory, workers, disk */
-	"shared_buffers", "work_mem", "hash_mem_multiplier", "maintenance_work_mem",
-	"autovacuum_work_mem", "temp_buffers", "logical_decoding_work_mem", "max_stack_depth",
-	"max_prepared_transactions", "min_dynamic_shared_memory", "vacuum_buffer_usage_limit",
-	"effective_io_concurrency", "maintenance_io_concurrency", "io_method", "io_workers",
-	"io_max_concurrency", "io_combine_limit", "io_max_combine_limit", "max_parallel_*",
-	"max_worker_processes", "backend_flush_after", "bgwriter_*", "temp_file_limit",
-	"max_files_per_process", "old_snapshot_threshold", "transaction_buffers", "subtransaction_buffers",
-	"commit_timestamp_buffers", "multixact_*_buffers", "notify_buffers", "serializable_buffers",
+	"shared_buffers",
+	"work_mem",
+	"hash_mem_multiplier",
+	"maintenance_work_mem",
+	"autovacuum_work_mem",
+	"temp_buffers",
+	"logical_decoding_work_mem",
+	"max_stack_depth",
+	"max_prepared_transactions",
+	"min_dynamic_shared_memory",
+	"vacuum_buffer_usage_limit",
+	"effective_io_concurrency",
+	"maintenance_io_concurrency",
+	"io_method",
+	"io_workers",
+	"io_max_concurrency",
+	"io_combine_limit",
+	"io_max_combine_limit",
+	"max_parallel_*",
+	"max_worker_processes",
+	"backend_flush_after",
+	"bgwriter_*",
+	"temp_file_limit",
+	"max_files_per_process",
+	"old_snapshot_threshold",
+	"transaction_buffers",
+	"subtransaction_buffers",
+	"commit_timestamp_buffers",
+	"multixact_*_buffers",
+	"notify_buffers",
+	"serializable_buffers",
 	/* vacuum (autovacuum itself is pinned by neutralise) */
-	"autovacuum_*", "vacuum_*",
+	"autovacuum_*",
+	"vacuum_*",
 	/* WAL */
-	"wal_level", "fsync", "full_page_writes", "synchronous_commit", "wal_buffers",
-	"wal_compression", "wal_init_zero", "wal_recycle", "wal_log_hints", "wal_sync_method",
-	"wal_skip_threshold", "wal_writer_*", "commit_delay", "commit_siblings", "checkpoint_*",
-	"max_wal_size", "min_wal_size", "track_commit_timestamp",
+	"wal_level",
+	"fsync",
+	"full_page_writes",
+	"synchronous_commit",
+	"wal_buffers",
+	"wal_compression",
+	"wal_init_zero",
+	"wal_recycle",
+	"wal_log_hints",
+	"wal_sync_method",
+	"wal_skip_threshold",
+	"wal_writer_*",
+	"commit_delay",
+	"commit_siblings",
+	"checkpoint_*",
+	"max_wal_size",
+	"min_wal_size",
+	"track_commit_timestamp",
 	/* waits and sessions */
-	"max_connections", "superuser_reserved_connections", "reserved_connections",
-	"deadlock_timeout", "max_locks_per_transaction", "max_pred_locks_*", "lock_timeout",
-	"statement_timeout", "transaction_timeout", "idle_in_transaction_session_timeout",
-	"idle_session_timeout", "default_transaction_isolation", "default_transaction_deferrable",
+	"max_connections",
+	"superuser_reserved_connections",
+	"reserved_connections",
+	"deadlock_timeout",
+	"max_locks_per_transaction",
+	"max_pred_locks_*",
+	"lock_timeout",
+	"statement_timeout",
+	"transaction_timeout",
+	"idle_in_transaction_session_timeout",
+	"idle_session_timeout",
+	"default_transaction_isolation",
+	"default_transaction_deferrable",
 	"client_connection_check_interval",
 	/* meaning of statements */
-	"search_path", "row_security", "TimeZone", "DateStyle", "IntervalStyle",
-	"default_text_search_config", "extra_float_digits", "bytea_output", "default_toast_compression",
-	"gin_*", "array_nulls", "backslash_quote", "escape_string_warning",
-	"standard_conforming_strings", "synchronize_seqscans", "transform_null_equals",
-	"lo_compat_privileges", "quote_all_identifiers", "check_function_bodies",
-	"createrole_self_grant", "xmlbinary", "xmloption",
+	"search_path",
+	"row_security",
+	"TimeZone",
+	"DateStyle",
+	"IntervalStyle",
+	"default_text_search_config",
+	"extra_float_digits",
+	"bytea_output",
+	"default_toast_compression",
+	"gin_*",
+	"array_nulls",
+	"backslash_quote",
+	"escape_string_warning",
+	"standard_conforming_strings",
+	"synchronize_seqscans",
+	"transform_null_equals",
+	"lo_compat_privileges",
+	"quote_all_identifiers",
+	"check_function_bodies",
+	"createrole_self_grant",
+	"xmlbinary",
+	"xmloption",
 	/* what is counted */
-	"track_*", "stats_fetch_consistency",
+	"track_*",
+	"stats_fetch_consistency",
 	/* extensions that may be loaded */
-	"pg_stat_statements.*", "auto_explain.*", "pg_wait_sampling.*", "pg_hint_plan.*",
+	"pg_stat_statements.*",
+	"auto_explain.*",
+	"pg_wait_sampling.*",
+	"pg_hint_plan.*",
 };
 
 static bool fits(const char *pattern, const char *name)
@@ -72,12 +157,14 @@ bool settings_is_kept(const char *name)
 
 struct json *settings_of_server(struct pg *c, struct err *e)
 {
-	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = pg_query(c, e,
+	CLEANUP(pg_rows_cleanup)
+	struct pg_rows *rows = pg_query(c, e,
 		"SELECT name, current_setting(name) FROM pg_catalog.pg_settings "
 		"WHERE context <> 'internal' AND (setting IS DISTINCT FROM boot_val "
 		"  OR name = 'shared_preload_libraries') "
 		"AND source NOT IN ('client', 'session', 'interactive', 'user', 'database user', "
-		"  'database', 'default') ORDER BY name", NULL);
+		"  'database', 'default') ORDER BY name",
+		NULL);
 	struct json *settings;
 
 	if (!rows)
@@ -86,7 +173,8 @@ struct json *settings_of_server(struct pg *c, struct err *e)
 	for (size_t i = 0; i < pg_row_count(rows); i++) {
 		const char *name = pg_cell(rows, i, 0), *value = pg_cell(rows, i, 1);
 
-		if (value && (settings_is_kept(name) || strcmp(name, "shared_preload_libraries") == 0))
+		if (value &&
+			(settings_is_kept(name) || strcmp(name, "shared_preload_libraries") == 0))
 			json_set_text(settings, name, value);
 	}
 	return settings;

@@ -34,9 +34,11 @@ extern const struct cli_command snapshot_command;
 
 bool lab_open(struct lab *lab, const char *dir, const struct run *r, struct err *e) MUST_USE;
 /* Only for a frozen lab. extra_settings: "name=value" for -c, may be NULL. */
-bool lab_reset(struct lab *lab, const char *const *extra_settings, const struct run *r, struct err *e) MUST_USE;
+bool lab_reset(struct lab *lab, const char *const *extra_settings, const struct run *r,
+	struct err *e) MUST_USE;
 void lab_close(struct lab *lab);
 /* Resets the database behind a DSN from its template (freeze DSN made it). */
-bool snapshot_reset_dsn(const char *dsn, const struct run *r, struct mark *ret_mark, struct err *e) MUST_USE;
+bool snapshot_reset_dsn(
+	const char *dsn, const struct run *r, struct mark *ret_mark, struct err *e) MUST_USE;
 
 #endif

@@ -38,7 +38,8 @@ static bool check_databases(struct lab *lab, struct json *items, bool *all_ok, s
 }
 
 /* A refusal is an answer here, everything else a failure. */
-static bool check_marked(struct lab *lab, struct json *j, struct json *items, bool *ret_ok, struct err *e)
+static bool check_marked(
+	struct lab *lab, struct json *j, struct json *items, bool *ret_ok, struct err *e)
 {
 	struct err why = { 0 };
 
@@ -53,8 +54,8 @@ static bool check_marked(struct lab *lab, struct json *j, struct json *items, bo
 	return true;
 }
 
-static bool check_server(struct lab *lab, struct json *j, struct json *items, bool *neutral, bool *marked,
-	const struct run *r, struct err *e)
+static bool check_server(struct lab *lab, struct json *j, struct json *items, bool *neutral,
+	bool *marked, const struct run *r, struct err *e)
 {
 	return lab_start(lab, NULL, r, e) && check_databases(lab, items, neutral, e) &&
 	       check_marked(lab, j, items, marked, e) && pgserver_stop(&lab->server, e);
@@ -80,7 +81,8 @@ static bool add_frozen(const struct lab *lab, struct json *j, struct err *e)
 
 static bool fill(struct lab *lab, struct json *j, const struct run *r, struct err *e)
 {
-	CLEANUP(json_cleanup) struct json *manifest = labdir_read_json(lab->dir, LABDIR_MANIFEST, e);
+	CLEANUP(json_cleanup)
+	struct json *manifest = labdir_read_json(lab->dir, LABDIR_MANIFEST, e);
 	struct json *items = json_array();
 	bool neutral, marked = false;
 
@@ -92,7 +94,8 @@ static bool fill(struct lab *lab, struct json *j, const struct run *r, struct er
 	json_set_text(j, "tier", json_text(json_get(manifest, "tier"), ""));
 	json_set_text(j, "database", lab->database);
 	json_set(j, "not_reproduced", json_copy(json_get(manifest, "not_reproduced")));
-	if (!add_frozen(lab, j, e) || !neutralise_check_files(lab->dir, lab->major, items, &neutral, e))
+	if (!add_frozen(lab, j, e) ||
+		!neutralise_check_files(lab->dir, lab->major, items, &neutral, e))
 		return false;
 	if (neutral && !check_server(lab, j, items, &neutral, &marked, r, e))
 		return false;

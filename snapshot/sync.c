@@ -49,7 +49,8 @@ static struct dirent *next_entry(const struct sync *s, DIR *dir, int depth)
 	struct dirent *entry;
 
 	while ((entry = readdir(dir))) {
-		bool is_skipped = strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
+		bool is_skipped =
+			strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0;
 
 		for (size_t i = 0; depth == 0 && s->skip && s->skip[i] && !is_skipped; i++)
 			is_skipped = strcmp(s->skip[i], entry->d_name) == 0;
@@ -117,7 +118,8 @@ static bool copy_differences(struct sync *s, int in, int out, off_t size)
 	if (ftruncate(out, size) != 0)
 		return false;
 	for (off_t at = 0; at < size;) {
-		ssize_t have = read_fully(in, s->a, PIECE, at), had = read_fully(out, s->b, PIECE, at);
+		ssize_t have = read_fully(in, s->a, PIECE, at),
+			had = read_fully(out, s->b, PIECE, at);
 
 		if (have <= 0 || had < 0 || !copy_piece(s, out, at, (size_t)have, (size_t)had))
 			return false;
@@ -140,8 +142,8 @@ static bool copy_bytes(struct sync *s, int in, int out, off_t size)
 static bool put_file(struct sync *s, int from, int to, const char *name, const struct stat *st)
 {
 	CLEANUP(file_close_fd) int in = openat(from, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	CLEANUP(file_close_fd) int out =
-		openat(to, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	CLEANUP(file_close_fd)
+	int out = openat(to, name, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct timespec times[2] = { st->st_atim, st->st_mtim };
 
 	if (in < 0 || out < 0 || !copy_bytes(s, in, out, st->st_size))
@@ -208,8 +210,8 @@ static bool remove_entry(struct sync *s, int parent, const char *name, int depth
 
 static bool sync_folder(struct sync *s, DIR *from, DIR *to, int depth);
 
-static bool enter(struct sync *s, int from, int to, const char *name, const struct stat *st, bool exists,
-	int depth)
+static bool enter(struct sync *s, int from, int to, const char *name, const struct stat *st,
+	bool exists, int depth)
 {
 	CLEANUP(close_dir) DIR *in = open_folder(from, name), *out = NULL;
 
@@ -220,8 +222,8 @@ static bool enter(struct sync *s, int from, int to, const char *name, const stru
 		if (s->is_dry)
 			return true;
 		if (mkdirat(to, name, st->st_mode & 07777) != 0 ||
-			(s->is_root &&
-				fchownat(to, name, st->st_uid, st->st_gid, AT_SYMLINK_NOFOLLOW) != 0))
+			(s->is_root && fchownat(to, name, st->st_uid, st->st_gid,
+					       AT_SYMLINK_NOFOLLOW) != 0))
 			return failed(s, "make", name);
 	}
 	out = open_folder(to, name);
@@ -263,8 +265,8 @@ static bool remove_extra(struct sync *s, int from, DIR *to, int depth)
 
 	rewinddir(to);
 	while ((entry = next_entry(s, to, depth)))
-		if (fstatat(from, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT &&
-			!remove_entry(s, dirfd(to), entry->d_name, depth))
+		if (fstatat(from, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 &&
+			errno == ENOENT && !remove_entry(s, dirfd(to), entry->d_name, depth))
 			return false;
 	return true;
 }
@@ -302,16 +304,20 @@ static bool sync_any(struct sync *s)
 	return ok;
 }
 
-bool sync_tree(const char *from, const char *to, const char *const *skip, struct sync_counts *ret, struct err *e)
+bool sync_tree(const char *from, const char *to, const char *const *skip, struct sync_counts *ret,
+	struct err *e)
 {
 	struct sync s = { .from = from, .to = to, .skip = skip, .counts = ret, .e = e };
 
 	return sync_any(&s);
 }
 
-bool sync_compare(const char *from, const char *to, const char *const *skip, struct sync_counts *ret, struct err *e)
+bool sync_compare(const char *from, const char *to, const char *const *skip,
+	struct sync_counts *ret, struct err *e)
 {
-	struct sync s = { .from = from, .to = to, .skip = skip, .counts = ret, .e = e, .is_dry = true };
+	struct sync s = {
+		.from = from, .to = to, .skip = skip, .counts = ret, .e = e, .is_dry = true
+	};
 
 	return sync_any(&s);
 }

@@ -20,8 +20,10 @@ struct sync_counts {
 };
 
 /* Entries named in skip (NULL terminated, top level only) are left alone on both sides. */
-bool sync_tree(const char *from, const char *to, const char *const *skip, struct sync_counts *ret, struct err *e) MUST_USE;
+bool sync_tree(const char *from, const char *to, const char *const *skip, struct sync_counts *ret,
+	struct err *e) MUST_USE;
 /* Only counts what differs. */
-bool sync_compare(const char *from, const char *to, const char *const *skip, struct sync_counts *ret, struct err *e) MUST_USE;
+bool sync_compare(const char *from, const char *to, const char *const *skip,
+	struct sync_counts *ret, struct err *e) MUST_USE;
 
 #endif

@@ -58,7 +58,8 @@ static bool enter(struct place *p, const char *dsn, struct err *e)
 		!pg_one(c, e, "SELECT current_database()", p->name, sizeof(p->name)))
 		return false;
 	if (strlen(p->name) + strlen(SUFFIX) > 63)
-		return err_set(e, ERR_USAGE, "the database's name is too long to freeze (48 bytes at most)");
+		return err_set(e, ERR_USAGE,
+			"the database's name is too long to freeze (48 bytes at most)");
 	snprintf(p->frozen, sizeof(p->frozen), "%s" SUFFIX, p->name);
 	p->quoted_name = pg_quote_name(c, p->name);
 	p->quoted_frozen = pg_quote_name(c, p->frozen);
@@ -71,7 +72,8 @@ static bool enter(struct place *p, const char *dsn, struct err *e)
 static bool exists(struct place *p, bool *ret, struct err *e)
 {
 	const char *const params[] = { p->frozen, NULL };
-	CLEANUP(pg_rows_cleanup) struct pg_rows *rows =
+	CLEANUP(pg_rows_cleanup)
+	struct pg_rows *rows =
 		pg_query(p->outside, e, "SELECT FROM pg_database WHERE datname = $1", params);
 
 	*ret = rows && pg_row_count(rows) > 0;
@@ -89,8 +91,10 @@ static bool copy_database(struct place *p, const char *from, const char *to, str
 static bool end_others(struct place *p, struct err *e)
 {
 	const char *const params[] = { p->name, NULL };
-	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = pg_query(p->outside, e,
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1", params);
+	CLEANUP(pg_rows_cleanup)
+	struct pg_rows *rows = pg_query(p->outside, e,
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1",
+		params);
 
 	return rows != NULL;
 }
@@ -103,7 +107,8 @@ static bool renew(const char *dsn, const char *frozen_id, struct mark *m, struct
 	return c && marker_nonce(m->nonce, e) && marker_renew(c, m, e);
 }
 
-bool template_freeze(const char *dsn, bool is_forced, const struct run *r, struct mark *ret_mark, struct err *e)
+bool template_freeze(
+	const char *dsn, bool is_forced, const struct run *r, struct mark *ret_mark, struct err *e)
 {
 	struct place p;
 	char frozen_id[33];
@@ -113,7 +118,8 @@ bool template_freeze(const char *dsn, bool is_forced, const struct run *r, struc
 	if (!enter(&p, dsn, e) || !exists(&p, &has_frozen, e) || !marker_nonce(frozen_id, e))
 		goto out;
 	if (has_frozen && !is_forced) {
-		err_set(e, ERR_USAGE, "'%s' has a frozen state already, the database '%s'", p.name, p.frozen);
+		err_set(e, ERR_USAGE, "'%s' has a frozen state already, the database '%s'", p.name,
+			p.frozen);
 		err_hint(e, "--force replaces it by the present state");
 		goto out;
 	}
@@ -147,7 +153,8 @@ static struct pg_rows *statements_to_restore(struct place *p, struct err *e)
 		"FROM pg_database WHERE datname = $1 AND datacl IS NOT NULL "
 		"UNION ALL SELECT format('GRANT %s ON DATABASE %I TO %s', a.privilege_type, datname, "
 		"CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END) "
-		"FROM pg_database, aclexplode(datacl) AS a WHERE datname = $1", params);
+		"FROM pg_database, aclexplode(datacl) AS a WHERE datname = $1",
+		params);
 }
 
 static bool replace(struct place *p, struct err *e)

@@ -12,6 +12,7 @@
 #include "core/base/run.h"
 #include "core/model/mark.h"
 
-bool template_freeze(const char *dsn, bool is_forced, const struct run *r, struct mark *ret_mark, struct err *e) MUST_USE;
+bool template_freeze(const char *dsn, bool is_forced, const struct run *r, struct mark *ret_mark,
+	struct err *e) MUST_USE;
 
 #endif

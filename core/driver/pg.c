@@ -338,7 +338,8 @@ static bool is_good(const PGresult *result)
 {
 	ExecStatusType status = PQresultStatus(result);
 
-	return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK || status == PGRES_EMPTY_QUERY;
+	return status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK ||
+	       status == PGRES_EMPTY_QUERY;
 }
 
 /* A COPY of our own would wait for data for ever: that is a fault of the caller. */
@@ -350,8 +351,8 @@ static bool is_copy(const PGresult *result)
 }
 
 /* Sends, waits, and keeps the last result; the first error wins. */
-static PGresult *run(struct pg *c, const char *sql, const char *const *params, bool is_simple,
-	struct err *e)
+static PGresult *run(
+	struct pg *c, const char *sql, const char *const *params, bool is_simple, struct err *e)
 {
 	int64_t deadline_ns = c->answer_timeout_ns ? now_ns() + c->answer_timeout_ns : 0;
 	PGresult *last = NULL, *result;

@@ -38,14 +38,15 @@ struct pg_address {
 bool pg_address_of(const char *dsn, struct pg_address *ret, struct err *e) MUST_USE;
 /* The same connection without its password, for command lines that others can see;
  * password is "" when there is none in it. */
-bool pg_split_password(const char *dsn, char *clean, size_t size, char *password, size_t password_size,
-	struct err *e) MUST_USE;
+bool pg_split_password(const char *dsn, char *clean, size_t size, char *password,
+	size_t password_size, struct err *e) MUST_USE;
 int pg_version(const struct pg *c); /* 150018 */
 /* One statement, text parameters (NULL terminated array or NULL); rows or NULL. */
 struct pg_rows *pg_query(struct pg *c, struct err *e, const char *sql, const char *const *params);
 /* As pg_query, rows thrown away. */
 bool pg_exec(struct pg *c, struct err *e, const char *sql) MUST_USE;
-bool pg_execf(struct pg *c, struct err *e, const char *fmt, ...) __attribute__((format(printf, 3, 4))) MUST_USE;
+bool pg_execf(struct pg *c, struct err *e, const char *fmt, ...)
+	__attribute__((format(printf, 3, 4))) MUST_USE;
 /* The first column of the first row as text ("" for null or none), into text. */
 bool pg_one(struct pg *c, struct err *e, const char *sql, char *text, size_t size) MUST_USE;
 /* SQLSTATE of the last failure, "" when none. */

@@ -34,8 +34,9 @@ static int major_of(const char *bin_dir)
 	struct err ignored = { 0 };
 	char path[1100];
 	const char *const argv[] = { path, "--version", NULL };
-	struct proc_spec spec = { .argv = argv, .cwd = "/", .wants_output = true,
-		.timeout_ns = 10 * NS_PER_S };
+	struct proc_spec spec = {
+		.argv = argv, .cwd = "/", .wants_output = true, .timeout_ns = 10 * NS_PER_S
+	};
 	struct buf output = { 0 };
 	int major = 0;
 

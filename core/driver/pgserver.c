@@ -47,14 +47,16 @@ bool pgserver_dir_major(const char *data_dir, int *ret_major, struct err *e)
 
 	snprintf(path, sizeof(path), "%s/PG_VERSION", data_dir);
 	if (!file_exists(path)) {
-		err_set(e, ERR_INPUT, "'%s' is not a Postgres data directory: no PG_VERSION", data_dir);
+		err_set(e, ERR_INPUT, "'%s' is not a Postgres data directory: no PG_VERSION",
+			data_dir);
 		return false;
 	}
 	ok = file_read(path, 64, &text, e);
 	*ret_major = ok ? atoi(buf_text(&text)) : 0;
 	buf_free(&text);
 	if (ok && *ret_major < 10)
-		return err_set(e, ERR_INPUT, "%s: no version that is supported (10 and later)", path);
+		return err_set(
+			e, ERR_INPUT, "%s: no version that is supported (10 and later)", path);
 	return ok;
 }
 
@@ -93,9 +95,12 @@ bool pgserver_can_reach(const char *dir, const struct run *r, struct err *e)
 	ok = proc_wait(&p, r, e);
 	if (ok && proc_exit_code(&p) != 0) {
 		find_closed_folder(dir, closed);
-		err_set(e, ERR_ENV, "the server's user (uid %d) cannot reach '%s'", (int)spec.uid, closed);
-		ok = err_hint(e, "as root, Postgres runs as an unprivileged user: use a folder it "
-				 "can enter, such as one under /var/tmp, or chmod o+x '%s'", closed);
+		err_set(e, ERR_ENV, "the server's user (uid %d) cannot reach '%s'", (int)spec.uid,
+			closed);
+		ok = err_hint(e,
+			"as root, Postgres runs as an unprivileged user: use a folder it "
+			"can enter, such as one under /var/tmp, or chmod o+x '%s'",
+			closed);
 	}
 	proc_close(&p, 0);
 	return ok;
@@ -119,7 +124,8 @@ bool pgserver_init(const char *data_dir, const struct run *r, struct err *e)
 	if (!pgserver_can_reach(real, r, e))
 		return false;
 	snprintf(initdb, sizeof(initdb), "%s/initdb", bin_dir);
-	snprintf(locale, sizeof(locale), "--locale=%s", pginstall_has_locale("C.UTF-8") ? "C.UTF-8" : "C");
+	snprintf(locale, sizeof(locale), "--locale=%s",
+		pginstall_has_locale("C.UTF-8") ? "C.UTF-8" : "C");
 	const char *const argv[] = { initdb, "-D", real, "-U", "postgres", "-E", "UTF8", locale,
 		"--auth=trust", "--no-sync", NULL };
 	spec.argv = argv;
@@ -180,7 +186,8 @@ static bool make_socket_dir(struct pgserver *s, struct err *e)
 		return err_os(e, ERR_ENV, errno, "could not make a folder for the socket in /tmp");
 	}
 	if (s->has_user && chown(s->socket_dir, s->uid, s->gid) != 0)
-		return err_os(e, ERR_ENV, errno, "could not give '%s' to the server's user", s->socket_dir);
+		return err_os(e, ERR_ENV, errno, "could not give '%s' to the server's user",
+			s->socket_dir);
 	leftover_path(s, path);
 	return file_write(path, slice_of(s->socket_dir), true, e);
 }
@@ -227,8 +234,8 @@ static void add_own(struct args *a, const char *name, const char *value)
 	add_setting(a, text);
 }
 
-static bool build_args(struct args *a, const struct pgserver *s, const struct pgserver_options *o,
-	struct err *e)
+static bool build_args(
+	struct args *a, const struct pgserver *s, const struct pgserver_options *o, struct err *e)
 {
 	char port[16];
 
@@ -259,11 +266,13 @@ static bool fail_start(const struct pgserver *s, const char *what, struct err *e
 	char tail[400];
 
 	pgserver_log_tail(s, tail, sizeof(tail));
-	err_set(e, ERR_ENV, "the server in '%s' %s: %s", s->data_dir, what, tail[0] ? tail : "no output");
+	err_set(e, ERR_ENV, "the server in '%s' %s: %s", s->data_dir, what,
+		tail[0] ? tail : "no output");
 	return err_hint(e, "its log is %s", s->log_path);
 }
 
-static bool wait_until_up(struct pgserver *s, int64_t timeout_ns, const struct run *r, struct err *e)
+static bool wait_until_up(
+	struct pgserver *s, int64_t timeout_ns, const struct run *r, struct err *e)
 {
 	int64_t deadline_ns = now_ns() + timeout_ns;
 	char dsn[1400];
@@ -302,13 +311,17 @@ static bool exec_dying_with_parent(void *data)
 	return false;
 }
 
-static bool launch(struct pgserver *s, const struct pgserver_options *o, const struct run *r,
-	struct err *e)
+static bool launch(
+	struct pgserver *s, const struct pgserver_options *o, const struct run *r, struct err *e)
 {
 	struct args args;
 	struct exec_plan plan = { .parent = getpid() };
-	struct proc_spec spec = { .cwd = "/", .out_path = s->log_path, .uid = s->uid, .gid = s->gid,
-		.has_user = s->has_user, .before_exec = exec_dying_with_parent,
+	struct proc_spec spec = { .cwd = "/",
+		.out_path = s->log_path,
+		.uid = s->uid,
+		.gid = s->gid,
+		.has_user = s->has_user,
+		.before_exec = exec_dying_with_parent,
 		.before_exec_data = &plan };
 
 	if (!build_args(&args, s, o, e))
@@ -418,8 +431,8 @@ void pgserver_kill(struct pgserver *s)
 
 /* ---- words about it */
 
-static void write_dsn(const char *host, int port, const char *role, const char *database,
-	char *dsn, size_t size)
+static void write_dsn(
+	const char *host, int port, const char *role, const char *database, char *dsn, size_t size)
 {
 	char quoted[256];
 	size_t n = 0;
@@ -431,8 +444,8 @@ static void write_dsn(const char *host, int port, const char *role, const char *
 	}
 	quoted[n] = '\0';
 	/* Everything that PG* variables could say otherwise is said here. */
-	snprintf(dsn, size, "host=%s port=%d dbname='%s' user=%s sslmode=disable", host, port, quoted,
-		role);
+	snprintf(dsn, size, "host=%s port=%d dbname='%s' user=%s sslmode=disable", host, port,
+		quoted, role);
 }
 
 void pgserver_dsn(const struct pgserver *s, const char *database, char *dsn, size_t size)
@@ -440,8 +453,8 @@ void pgserver_dsn(const struct pgserver *s, const char *database, char *dsn, siz
 	write_dsn(s->socket_dir, s->port, "postgres", database, dsn, size);
 }
 
-void pgserver_dsn_as(const struct pgserver *s, const char *role, const char *database, char *dsn,
-	size_t size)
+void pgserver_dsn_as(
+	const struct pgserver *s, const char *role, const char *database, char *dsn, size_t size)
 {
 	write_dsn(s->socket_dir, s->port, role, database, dsn, size);
 }

@@ -61,7 +61,8 @@ void pgserver_kill(struct pgserver *s);
 /* A DSN over the socket (or TCP) for a database, superuser "postgres". */
 void pgserver_dsn(const struct pgserver *s, const char *database, char *dsn, size_t size);
 /* As another role. */
-void pgserver_dsn_as(const struct pgserver *s, const char *role, const char *database, char *dsn, size_t size);
+void pgserver_dsn_as(
+	const struct pgserver *s, const char *role, const char *database, char *dsn, size_t size);
 void pgserver_tcp_dsn(const struct pgserver *s, const char *database, char *dsn, size_t size);
 /* The last lines of its log, for messages. */
 void pgserver_log_tail(const struct pgserver *s, char *text, size_t size);

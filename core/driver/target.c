@@ -12,7 +12,7 @@ const char *const target_proof_sql =
 	"SELECT p.proof, p.system_identifier, p.data_directory, p.database_oid, p.is_in_recovery "
 	"FROM reprod.proof() AS p";
 
-#define MARK_HINT \
+#define MARK_HINT                                                                                    \
 	"only databases made by 'reprod snapshot build' or marked by 'reprod snapshot mark' can be " \
 	"targets"
 
@@ -52,7 +52,8 @@ bool target_judge(const char *const cells[5], struct mark *ret_mark, struct err 
 		return false;
 	snprintf(oid, sizeof(oid), "%u", ret_mark->database_oid);
 	if (!is_text(cells[1], ret_mark->system_identifier))
-		return refuse(e, "carries the mark of another server (its system identifier differs)");
+		return refuse(
+			e, "carries the mark of another server (its system identifier differs)");
 	if (!is_text(cells[2], ret_mark->data_directory))
 		return refuse(e, "carries the mark of another data directory");
 	if (!is_text(cells[3], oid))
@@ -162,8 +163,8 @@ static bool is_private_folder(const char *host)
 	return strncmp(host, "/tmp/reprod-", 12) == 0;
 }
 
-static bool is_captured(const char *host, const char *port, const unsigned char captured[16],
-	int64_t captured_port)
+static bool is_captured(
+	const char *host, const char *port, const unsigned char captured[16], int64_t captured_port)
 {
 	if (atoll(port) != captured_port)
 		return false;
@@ -210,8 +211,9 @@ bool target_is_not_source(const char *dsn, const struct json *head, struct err *
 		return false;
 	if (to.has_service) {
 		err_set(e, ERR_REFUSED, "the target is named by a service file");
-		return err_hint(e, "name host and port, so that they can be compared with the captured "
-				   "server's before anything is connected");
+		return err_hint(e,
+			"name host and port, so that they can be compared with the captured "
+			"server's before anything is connected");
 	}
 	if (!parse_address(address, captured))
 		return true; /* a log has no address; the identifier is compared later */
@@ -234,7 +236,8 @@ bool target_is_not_source(const char *dsn, const struct json *head, struct err *
 /* Heads name the server by the SHA-256 of its identifier; one in clear is compared too. */
 static bool is_source(const struct mark *m, const struct json *server)
 {
-	static const char *const keys[] = { "source_id", "system_identifier_sha256", "system_identifier" };
+	static const char *const keys[] = { "source_id", "system_identifier_sha256",
+		"system_identifier" };
 	char hex[65];
 
 	file_sha256_bytes(slice_of(m->system_identifier), hex);
@@ -266,18 +269,22 @@ static bool fits_key(const struct mark *m, const struct json *head, struct err *
 		err_set(e, ERR_REFUSED,
 			"the capture looks for scrubbed values (key %s), the target holds unscrubbed ones",
 			key_id[0] ? key_id : "unknown");
-		return err_hint(e, "scrub the snapshot with the capture's key and policy, or capture "
-				   "with a policy that keeps every value used in a predicate");
+		return err_hint(e,
+			"scrub the snapshot with the capture's key and policy, or capture "
+			"with a policy that keeps every value used in a predicate");
 	}
 	if (strcmp(m->key_id, key_id) != 0) {
-		err_set(e, ERR_REFUSED, "the capture was scrubbed with key %s, the target with key %s",
+		err_set(e, ERR_REFUSED,
+			"the capture was scrubbed with key %s, the target with key %s",
 			key_id[0] ? key_id : "unknown", m->key_id);
 		return err_hint(e, "capture and scrub with the same --key FILE%s",
-			json_is_true(json_get(head, "is_key_fresh"), false) ?
-				"; this capture's key was made for it alone and thrown away" : "");
+			json_is_true(json_get(head, "is_key_fresh"), false)
+				? "; this capture's key was made for it alone and thrown away"
+				: "");
 	}
 	if (strcmp(m->policy_digest, digest) != 0) {
-		err_set(e, ERR_REFUSED, "the capture and the target were scrubbed by different policies");
+		err_set(e, ERR_REFUSED,
+			"the capture and the target were scrubbed by different policies");
 		return err_hint(e, "capture and scrub with the same --policy FILE");
 	}
 	return true;
@@ -288,7 +295,8 @@ bool target_fits_capture(const struct mark *m, const struct json *head, struct e
 	if (strcmp(m->tier, "plan") == 0)
 		return refuse(e, "is a plan twin: it has no rows, only EXPLAIN makes sense there");
 	if (is_source(m, json_get(head, "server")) && !(m->is_neutralised && is_copy(m)))
-		return refuse(e, "has the captured server's system identifier and is no neutralised "
-				 "clone of it");
+		return refuse(e,
+			"has the captured server's system identifier and is no neutralised "
+			"clone of it");
 	return fits_key(m, head, e);
 }

@@ -5,7 +5,8 @@
 static const char *const tiers[] = { "clone", "scrubbed", "synthetic", "plan", "test", "restored" };
 
 /* Texts too long for their place are refused: a cut digest would still compare. */
-static bool read_text(const struct json *from, const char *key, char *to, size_t size, struct err *e)
+static bool read_text(
+	const struct json *from, const char *key, char *to, size_t size, struct err *e)
 {
 	const char *text = json_text(json_get(from, key), "");
 
@@ -40,11 +41,13 @@ bool mark_read(struct mark *m, const struct json *document, struct err *e)
 		!read_text(document, "tier", m->tier, sizeof(m->tier), e) ||
 		!read_text(document, "source_id", m->source_id, sizeof(m->source_id), e) ||
 		!read_text(document, "key_id", m->key_id, sizeof(m->key_id), e) ||
-		!read_text(document, "policy_digest", m->policy_digest, sizeof(m->policy_digest), e) ||
+		!read_text(
+			document, "policy_digest", m->policy_digest, sizeof(m->policy_digest), e) ||
 		!read_text(document, "frozen_id", m->frozen_id, sizeof(m->frozen_id), e))
 		return false;
 	if (strlen(m->nonce) != 32 || oid <= 0 || oid > UINT32_MAX || !m->system_identifier[0])
-		return err_set(e, ERR_INPUT, "the mark lacks its nonce, system identifier or database");
+		return err_set(
+			e, ERR_INPUT, "the mark lacks its nonce, system identifier or database");
 	if (!is_tier(m->tier))
 		return err_set(e, ERR_INPUT, "the mark names an unknown tier");
 	m->database_oid = (uint32_t)oid;

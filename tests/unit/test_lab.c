@@ -78,8 +78,9 @@ static int make(void **state)
 		say(dsn, one);
 	}
 	must(pgserver_stop(&s, &e), &e);
-	const struct build_options build = { .source = p->source, .into = p->lab, .database = "shop",
-		.settings = quick };
+	const struct build_options build = {
+		.source = p->source, .into = p->lab, .database = "shop", .settings = quick
+	};
 	struct json *manifest = snapshot_build(&build, &p->run, &e);
 	must(manifest != NULL, &e);
 	json_free(manifest);
@@ -179,8 +180,9 @@ static void one_process_at_a_time_and_others_in_other_folders(void **state)
 	struct err e = { 0 };
 	char second[80], text[32];
 	static const char *const quick[] = { "fsync=off", NULL };
-	const struct build_options build = { .source = p->source, .into = second, .database = "shop",
-		.settings = quick };
+	const struct build_options build = {
+		.source = p->source, .into = second, .database = "shop", .settings = quick
+	};
 
 	snprintf(second, sizeof(second), "%s/second", p->root);
 	must(lab_open(&one, p->lab, &p->run, &e), &e);
@@ -205,7 +207,8 @@ static void a_lab_that_could_act_outside_does_not_start(void **state)
 	static const struct {
 		const char *name, *text;
 	} cases[] = {
-		{ "postgresql.auto.conf", "archive_mode = on\narchive_command = 'touch /tmp/rt-lab-archived'\n" },
+		{ "postgresql.auto.conf",
+			"archive_mode = on\narchive_command = 'touch /tmp/rt-lab-archived'\n" },
 		{ "postgresql.auto.conf", "max_logical_replication_workers = 4\n" },
 		{ "postgresql.auto.conf", "Shared_Preload_Libraries = 'pg_cron'\n" },
 		{ "postgresql.auto.conf", "primary_conninfo = 'host=production'\n" },
@@ -343,7 +346,9 @@ static void folders_that_others_made_are_never_replaced(void **state)
 	struct err e = { 0 };
 	struct run forced = p->run;
 	char other[80], file[100];
-	const struct build_options build = { .source = p->source, .into = other, .is_forced = true };
+	const struct build_options build = {
+		.source = p->source, .into = other, .is_forced = true
+	};
 
 	forced.is_forced = true;
 	snprintf(other, sizeof(other), "%s/home", p->root);

@@ -5,9 +5,13 @@
 static struct mark example(void)
 {
 	struct mark m = { .nonce = "0123456789abcdef0123456789abcdef",
-		.system_identifier = "7713952568351154186", .data_directory = "/srv/lab",
-		.database_oid = 16384, .tier = "clone", .is_neutralised = true,
-		.source_id = "aa", .frozen_id = "bb" };
+		.system_identifier = "7713952568351154186",
+		.data_directory = "/srv/lab",
+		.database_oid = 16384,
+		.tier = "clone",
+		.is_neutralised = true,
+		.source_id = "aa",
+		.frozen_id = "bb" };
 
 	return m;
 }
@@ -37,7 +41,8 @@ static void faults_are_refused(void **state)
 		{ "tier", "production" },
 		{ "nonce", "short" },
 		{ "system_identifier", "" },
-		{ "source_id", "0123456789012345678901234567890123456789012345678901234567890123456" },
+		{ "source_id",
+			"0123456789012345678901234567890123456789012345678901234567890123456" },
 	};
 
 	(void)state;

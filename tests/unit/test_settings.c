@@ -8,11 +8,12 @@
 
 static void what_names_files_hosts_commands_or_libraries_is_never_kept(void **state)
 {
-	static const char *const names[] = { "archive_command", "restore_command", "primary_conninfo",
-		"data_directory", "hba_file", "listen_addresses", "port", "ssl_passphrase_command",
-		"session_preload_libraries", "shared_preload_libraries", "dynamic_library_path",
-		"log_directory", "autovacuum", "synchronous_standby_names", "cron.host", "include",
-		"krb_server_keyfile", "temp_tablespaces", "jit_provider", "unheard_of" };
+	static const char *const names[] = { "archive_command", "restore_command",
+		"primary_conninfo", "data_directory", "hba_file", "listen_addresses", "port",
+		"ssl_passphrase_command", "session_preload_libraries", "shared_preload_libraries",
+		"dynamic_library_path", "log_directory", "autovacuum", "synchronous_standby_names",
+		"cron.host", "include", "krb_server_keyfile", "temp_tablespaces", "jit_provider",
+		"unheard_of" };
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(names); i++)
@@ -38,8 +39,13 @@ static void the_file_syntax_is_read_as_the_server_reads_it(void **state)
 	static const struct {
 		const char *name, *value;
 	} wanted[] = {
-		{ "a", "1" }, { "b", "two words" }, { "c", "it's" }, { "d", "it's" }, { "e", "4MB" },
-		{ "archive_mode", "on" }, { "f", "" },
+		{ "a", "1" },
+		{ "b", "two words" },
+		{ "c", "it's" },
+		{ "d", "it's" },
+		{ "e", "4MB" },
+		{ "archive_mode", "on" },
+		{ "f", "" },
 	};
 	char path[] = "/tmp/rt-settings-XXXXXX";
 	struct json *got = json_object();
@@ -92,8 +98,8 @@ static void only_harmless_libraries_are_loaded(void **state)
 	/* No installation there, so that nothing is installed: all go. */
 	neutralise_libraries("pg_stat_statements", "/nonexistent/bin", kept, sizeof(kept), dropped);
 	assert_string_equal(kept, "");
-	neutralise_libraries(" \"$libdir/pg_cron.so\", timescaledb,bg_mon", "/nonexistent/bin", kept,
-		sizeof(kept), dropped);
+	neutralise_libraries(" \"$libdir/pg_cron.so\", timescaledb,bg_mon", "/nonexistent/bin",
+		kept, sizeof(kept), dropped);
 	assert_string_equal(kept, "");
 	assert_int_equal(json_count(dropped), 4);
 	assert_string_equal(json_text(json_at(dropped, 1), ""), "pg_cron");

@@ -40,7 +40,8 @@ static void assert_holds(const char *tree, const char *name, const char *text)
  * milliseconds may keep its time, which no frozen state is young enough for. */
 static void make_old(const char *tree, const char *name)
 {
-	const struct timespec old[2] = { { .tv_sec = 1700000000 }, { .tv_sec = 1700000000, .tv_nsec = 123456789 } };
+	const struct timespec old[2] = { { .tv_sec = 1700000000 },
+		{ .tv_sec = 1700000000, .tv_nsec = 123456789 } };
 	char path[256];
 
 	assert_int_equal(utimensat(AT_FDCWD, under(tree, name, path), old, 0), 0);
@@ -149,7 +150,8 @@ static void only_blocks_that_differ_are_written(void **state)
 	struct sync_counts counts;
 
 	memset(bytes, 'x', (size_t)BLOCKS * SIZE);
-	assert_true(file_write(under(t->from, "big", path), (struct slice){ bytes, (size_t)BLOCKS * SIZE }, true, &e));
+	assert_true(file_write(under(t->from, "big", path),
+		(struct slice){ bytes, (size_t)BLOCKS * SIZE }, true, &e));
 	make_old(t->from, "big");
 	bring_back(t);
 	int fd = open(under(t->to, "big", path), O_WRONLY);

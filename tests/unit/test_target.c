@@ -7,8 +7,11 @@
 
 static struct mark lab_mark(void)
 {
-	struct mark m = { .nonce = "0123456789abcdef0123456789abcdef", .system_identifier = IDENTIFIER,
-		.data_directory = "/srv/lab", .database_oid = 16384, .tier = "clone",
+	struct mark m = { .nonce = "0123456789abcdef0123456789abcdef",
+		.system_identifier = IDENTIFIER,
+		.data_directory = "/srv/lab",
+		.database_oid = 16384,
+		.tier = "clone",
 		.is_neutralised = true };
 
 	return m;
@@ -79,7 +82,8 @@ static void plan_twins_and_unneutralised_copies_are_refused(void **state)
 
 static void what_is_no_mark_is_refused(void **state)
 {
-	static const char *const proofs[] = { NULL, "", "{}", "[1]", "{\"format\":\"reprod.mark\"}" };
+	static const char *const proofs[] = { NULL, "", "{}", "[1]",
+		"{\"format\":\"reprod.mark\"}" };
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(proofs); i++) {
@@ -172,7 +176,8 @@ static void the_captured_server_itself_is_no_target_even_when_marked(void **stat
 
 	(void)state;
 	file_sha256_bytes(slice_of(IDENTIFIER), hex);
-	snprintf(head, sizeof(head), "{\"predicates_kept\":true,\"server\":{\"source_id\":\"%s\"}}", hex);
+	snprintf(head, sizeof(head), "{\"predicates_kept\":true,\"server\":{\"source_id\":\"%s\"}}",
+		hex);
 	assert_true(fits(&m, head, &e));
 	snprintf(m.tier, sizeof(m.tier), "test");
 	assert_false(fits(&m, head, &e));
@@ -196,7 +201,8 @@ static void keys_and_policies_must_fit_unless_every_predicate_was_kept(void **st
 		{ "", "", "{}", false },
 		{ "aa", "p", "{\"key_id\":\"aa\",\"policy_digest\":\"p\"}", true },
 		{ "aa", "p", "{\"key_id\":\"aa\",\"policy\":{\"digest\":\"p\"}}", true },
-		{ "aa", "p", "{\"key_id\":\"bb\",\"policy_digest\":\"p\",\"is_key_fresh\":true}", false },
+		{ "aa", "p", "{\"key_id\":\"bb\",\"policy_digest\":\"p\",\"is_key_fresh\":true}",
+			false },
 		{ "aa", "p", "{\"key_id\":\"aa\",\"policy_digest\":\"q\"}", false },
 	};
 
