@@ -174,8 +174,7 @@ static int64_t effect_end(const struct json *cause, const struct json *run, int6
 	return end_ns > by_duration_ns ? end_ns : by_duration_ns;
 }
 
-static size_t occurrences_of(const struct cause *c, struct span capture, struct span *spans, size_t max,
-	double lag_s)
+static size_t occurrences_of(const struct cause *c, struct span *spans, size_t max, double lag_s)
 {
 	const struct json *times = json_path(c->correlated, "occurrences.times");
 	size_t n = 0;
@@ -187,13 +186,13 @@ static size_t occurrences_of(const struct cause *c, struct span capture, struct 
 		if (!time_of(t, "start", &start_ns))
 			continue;
 		end_ns = effect_end(c->correlated, t, start_ns, lag_s);
-		if (start_ns >= capture.from_ns && end_ns <= capture.to_ns && end_ns > start_ns)
+		if (end_ns > start_ns)
 			spans[n++] = (struct span){ start_ns, end_ns };
 	}
 	return spans_join(spans, n);
 }
 
-size_t causes_occurrences(const struct causes *c, struct span capture, struct span *spans, size_t max,
+size_t causes_occurrences(const struct causes *c, struct span *spans, size_t max,
 	const struct cause **ret_cause, double *ret_lag_s)
 {
 	for (size_t i = 0; i < c->count; i++) {
@@ -206,7 +205,7 @@ size_t causes_occurrences(const struct causes *c, struct span capture, struct sp
 			continue;
 		if (!(lag_s > 0))
 			lag_s = 0;
-		n = occurrences_of(cause, capture, spans, max, lag_s);
+		n = occurrences_of(cause, spans, max, lag_s);
 		if (n >= 2) {
 			*ret_cause = cause;
 			*ret_lag_s = lag_s;

@@ -28,9 +28,9 @@ struct causes {
 
 bool causes_choose(struct causes *c, const struct draft_options *o, struct err *e) MUST_USE;
 /* Effect spans of the condition that explains the slowdown in time: each run's start
- * to its end plus lag, within the capture, sorted and joined. 0 when none of the
- * chosen ones does. */
-size_t causes_occurrences(const struct causes *c, struct span capture, struct span *spans, size_t max,
+ * to its end plus lag, sorted and joined, those that the capture's ends cut through
+ * too. 0 when none of the chosen ones does. */
+size_t causes_occurrences(const struct causes *c, struct span *spans, size_t max,
 	const struct cause **ret_cause, double *ret_lag_s);
 /* Starts of one condition. */
 size_t causes_starts(const struct cause *c, int64_t *starts_ns, size_t max);

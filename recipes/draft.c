@@ -23,8 +23,8 @@ struct basis {
 	struct causes causes;
 	const struct cause *cause; /* whose runs are the occurrences, or NULL */
 	double lag_s;
-	struct span *inside;
-	size_t inside_count;
+	struct span *slow, *inside; /* all occurrences, and those wholly in the capture */
+	size_t slow_count, inside_count;
 	struct span quiet[BLOCKS];
 	size_t quiet_count;
 	int64_t guard_ns;
@@ -121,14 +121,19 @@ static bool find_step(struct basis *b)
 	return found;
 }
 
+/* An occurrence that the capture's end cuts through shows stalls that were not over:
+ * it is neither judged nor quiet. */
 static void use_occurrences(struct basis *b, size_t count)
 {
 	int64_t total = 0;
 
 	b->shape = "occurrences";
-	b->inside_count = count;
-	for (size_t i = 0; i < count; i++)
-		total += b->inside[i].to_ns - b->inside[i].from_ns;
+	b->slow_count = count;
+	for (size_t i = 0; i < count; i++) {
+		total += b->slow[i].to_ns - b->slow[i].from_ns;
+		if (b->slow[i].from_ns >= b->production.start_ns && b->slow[i].to_ns <= b->production.end_ns)
+			b->inside[b->inside_count++] = b->slow[i];
+	}
 	b->guard_ns = total / (int64_t)count / 2;
 	if (b->guard_ns > NS_PER_S / 2)
 		b->guard_ns = NS_PER_S / 2;
@@ -184,15 +189,16 @@ static bool find_shape(struct basis *b, const struct draft_options *o, const str
 	size_t n;
 
 	b->inside = calloc(RECIPE_SPANS_MAX, sizeof(*b->inside));
-	if (!b->inside)
+	b->slow = calloc(RECIPE_SPANS_MAX, sizeof(*b->slow));
+	if (!b->inside || !b->slow)
 		return err_set(e, ERR_ENV, "memory ran out");
-	n = causes_occurrences(&b->causes, whole(b), b->inside, RECIPE_SPANS_MAX, &b->cause, &b->lag_s);
+	n = causes_occurrences(&b->causes, b->slow, RECIPE_SPANS_MAX, &b->cause, &b->lag_s);
 	if (n == 0 && find_onset(b, o->correlation)) {
 		use_slices(b, true);
 		return true;
 	}
 	if (n == 0) {
-		n = find_spikes(b, o->correlation, b->inside, RECIPE_SPANS_MAX);
+		n = find_spikes(b, o->correlation, b->slow, RECIPE_SPANS_MAX);
 		if (n < JUDGE_BLOCKS_MIN) {
 			use_slices(b, find_step(b));
 			return true;
@@ -207,8 +213,15 @@ static bool find_shape(struct basis *b, const struct draft_options *o, const str
 
 static bool measure(struct basis *b, const struct run *r, struct err *e)
 {
-	if (!production_divide(&b->production, b->inside, b->inside_count, b->quiet, b->quiet_count, b->guard_ns,
-		    &b->sets, e))
+	struct production_spans spans = { .inside = b->inside,
+		.inside_count = b->inside_count,
+		.slow = b->slow,
+		.slow_count = b->slow_count,
+		.quiet = b->quiet,
+		.quiet_count = b->quiet_count,
+		.guard_ns = b->guard_ns };
+
+	if (!production_divide(&b->production, &spans, &b->sets, e))
 		return false;
 	b->q = judge_pick_quantile(&b->sets.inside);
 	if (b->q == 0) {
@@ -261,6 +274,7 @@ static struct json *expectation_json(const struct basis *b)
 		json_set_time(j, "onset", b->onset_ns);
 	json_set_number(j, "guard_s", (double)b->guard_ns / 1e9);
 	json_set(j, "inside", span_list(b->inside, b->inside_count));
+	json_set(j, "slow", span_list(b->slow, b->slow_count));
 	json_set(j, "quiet", span_list(b->quiet, b->quiet_count));
 	return j;
 }
@@ -419,6 +433,7 @@ struct json *draft_recipe(const struct draft_options *o, const struct run *r, st
 	production_free(&b->production);
 	json_free(b->causes.left_out);
 	free(b->inside);
+	free(b->slow);
 	free(b);
 	return j;
 }

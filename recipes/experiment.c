@@ -64,21 +64,34 @@ static void choose_conditions(struct experiment *x)
 	ablate_start(&x->ablate, n, reference, in_snapshot, data);
 }
 
+static struct span *spans_of(const struct recipe_span *from, size_t count)
+{
+	struct span *spans = calloc(count + 1, sizeof(*spans));
+
+	for (size_t i = 0; spans && i < count; i++)
+		spans[i] = (struct span){ from[i].from_ns, from[i].to_ns };
+	return spans;
+}
+
 static bool load_production(struct experiment *x, const struct run *r, struct err *e)
 {
 	const struct recipe *recipe = x->recipe;
-	struct span *inside = calloc(recipe->inside_count + 1, sizeof(*inside));
-	struct span *quiet = calloc(recipe->quiet_count + 1, sizeof(*quiet));
-	bool ok = inside && quiet;
+	struct span *inside = spans_of(recipe->inside, recipe->inside_count);
+	struct span *slow = spans_of(recipe->slow, recipe->slow_count);
+	struct span *quiet = spans_of(recipe->quiet, recipe->quiet_count);
+	struct production_spans spans = { .inside = inside,
+		.inside_count = recipe->inside_count,
+		.slow = slow,
+		.slow_count = recipe->slow_count,
+		.quiet = quiet,
+		.quiet_count = recipe->quiet_count,
+		.guard_ns = (int64_t)(recipe->guard_s * 1e9) };
+	bool ok = (inside && slow && quiet) || err_set(e, ERR_ENV, "memory ran out");
 
-	for (size_t i = 0; ok && i < recipe->inside_count; i++)
-		inside[i] = (struct span){ recipe->inside[i].from_ns, recipe->inside[i].to_ns };
-	for (size_t i = 0; ok && i < recipe->quiet_count; i++)
-		quiet[i] = (struct span){ recipe->quiet[i].from_ns, recipe->quiet[i].to_ns };
 	ok = ok && production_load(&x->production, x->capture, recipe->fingerprint, NULL, r, e) &&
-		production_divide(&x->production, inside, recipe->inside_count, quiet, recipe->quiet_count,
-			(int64_t)(recipe->guard_s * 1e9), &x->sets, e);
+		production_divide(&x->production, &spans, &x->sets, e);
 	free(inside);
+	free(slow);
 	free(quiet);
 	return ok;
 }

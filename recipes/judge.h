@@ -6,10 +6,11 @@
  * runs, then blocks within them, never single requests, because requests that wait
  * for one lock are one piece of evidence.
  *
- * A request weighs as long as it was in flight: a set answers "what would a look
- * at a random instant have seen". So eight sessions that stall for a second are
- * seen alike at 100 and at 2,000 requests a second, where a count of requests
- * buries them under those that were served before and after.
+ * A request weighs the instants that it stands for (inside.h): a set answers "what
+ * would a look at a random instant have seen". So eight sessions that stall for a
+ * second are seen alike at 100 and at 2,000 requests a second, where a count of
+ * requests buries them under those that were served before and after; and a hiccup
+ * of 40 ms weighs 40 ms, however many requests were caught in it.
  *
  * The effect on the log scale, E = ln(arm inside / l0) / ln(s / b), is 0 when
  * nothing happens and 1 when it happens as in production, however fast the lab is.
@@ -30,7 +31,7 @@
 
 struct judge_sample {
 	double ms; /* service time; at least this for one that was never answered */
-	double weight_s; /* time in flight within the block */
+	double weight_s; /* its share of the block's instants */
 	uint32_t block;
 };
 
@@ -38,7 +39,7 @@ struct judge_set {
 	struct judge_sample *items;
 	size_t count, room;
 	uint32_t *block_run; /* run of each block */
-	double *block_weight; /* made by sealing: time in flight, summed */
+	double *block_weight; /* made by sealing: instants, summed */
 	uint32_t block_count, block_room;
 	uint32_t run_count;
 	uint64_t censored;

@@ -60,35 +60,70 @@ static bool add_halves(struct layout *l, struct span o, struct span window, int6
 	return true;
 }
 
+static double lead_of(struct span o)
+{
+	double inside_s = seconds(o.from_ns, o.to_ns);
+	double length_s = inside_s + AROUND_S > WINDOW_MIN_S ? inside_s + AROUND_S : WINDOW_MIN_S;
+
+	return (length_s - inside_s) * LEAD_SHARE;
+}
+
+/* The window that an occurrence would like, and what its neighbours leave it. */
+static struct span window_of(const struct span *all, size_t count, size_t i, struct span capture,
+	int64_t *ret_limit_ns)
+{
+	struct span o = all[i], window;
+	double lead_s = lead_of(o);
+	int64_t earliest = i > 0 ? all[i - 1].to_ns : capture.from_ns;
+
+	*ret_limit_ns = i + 1 < count ? all[i + 1].from_ns - ns(lead_of(all[i + 1])) : capture.to_ns;
+	if (*ret_limit_ns < o.to_ns)
+		*ret_limit_ns = o.to_ns;
+	window.from_ns = o.from_ns - ns(lead_s);
+	window.to_ns = o.to_ns + ns(lead_s / LEAD_SHARE * (1 - LEAD_SHARE));
+	if (window.from_ns < earliest)
+		window.from_ns = earliest;
+	return window;
+}
+
 static void add_occurrence(struct layout *l, const struct span *all, size_t count, size_t i, struct span capture,
 	bool has_hole)
 {
-	struct span o = all[i], window;
-	double inside_s = seconds(o.from_ns, o.to_ns);
-	double length_s = inside_s + AROUND_S > WINDOW_MIN_S ? inside_s + AROUND_S : WINDOW_MIN_S;
-	int64_t earliest = i > 0 ? all[i - 1].to_ns : capture.from_ns;
-	int64_t latest = i + 1 < count ? all[i + 1].from_ns : capture.to_ns;
-	int64_t k = (int64_t)(l->count ? l->windows[l->count - 1].occurrence + 1 : 0);
+	int64_t k = (int64_t)(l->count ? l->windows[l->count - 1].occurrence + 1 : 0), limit_ns;
+	struct span window = window_of(all, count, i, capture, &limit_ns);
 
-	window.from_ns = o.from_ns - ns((length_s - inside_s) * LEAD_SHARE);
-	window.to_ns = window.from_ns + ns(length_s);
-	if (window.from_ns < earliest)
-		window.from_ns = earliest;
-	if (has_hole && add_halves(l, o, window, latest, k))
+	if (has_hole && add_halves(l, all[i], window, limit_ns, k))
 		return;
-	if (window.to_ns > latest)
-		window.to_ns = latest;
-	add_whole(l, o, window, k);
+	if (window.to_ns > limit_ns)
+		window.to_ns = limit_ns;
+	add_whole(l, all[i], window, k);
+}
+
+/* Traffic behind a hole is needed only where there is a hole. */
+static bool has_room(const struct span *all, size_t count, size_t i, struct span capture)
+{
+	struct layout trial = { 0 };
+	int64_t limit_ns;
+	struct span window = window_of(all, count, i, capture, &limit_ns);
+
+	return add_halves(&trial, all[i], window, limit_ns, 0);
 }
 
 void layout_occurrences(struct layout *l, const struct span *occurrences, size_t count, struct span capture,
 	bool has_hole)
 {
 	size_t wanted = count < LAYOUT_OCCURRENCES ? count : LAYOUT_OCCURRENCES;
+	size_t first = 0, last = count;
 
 	*l = (struct layout){ 0 };
+	/* The capture's ends are where room is missing. */
+	while (has_hole && last - first > wanted && !has_room(occurrences, count, first, capture))
+		first++;
+	while (has_hole && last - first > wanted && !has_room(occurrences, count, last - 1, capture))
+		last--;
 	for (size_t i = 0; i < wanted; i++) {
-		size_t at = wanted > 1 ? (i * (count - 1) + (wanted - 1) / 2) / (wanted - 1) : 0;
+		size_t range = last - first - 1;
+		size_t at = first + (wanted > 1 ? (i * range + (wanted - 1) / 2) / (wanted - 1) : 0);
 
 		add_occurrence(l, occurrences, count, at, capture, has_hole);
 	}

@@ -171,14 +171,13 @@ bool production_arrivals(const char *capture, const struct span *spans, size_t c
 	return step == STEP_END;
 }
 
-bool production_divide(const struct production *p, const struct span *inside, size_t inside_count,
-	const struct span *quiet, size_t quiet_count, int64_t guard_ns, struct production_sets *ret,
-	struct err *e)
+bool production_divide(const struct production *p, const struct production_spans *spans,
+	struct production_sets *ret, struct err *e)
 {
 	*ret = (struct production_sets){ 0 };
-	return inside_collect(&ret->inside, p->requests, p->count, inside, inside_count, e) &&
-	       outside_collect(&ret->outside, p->requests, p->count, inside, inside_count, guard_ns, quiet,
-		       quiet_count, e) &&
+	return inside_collect(&ret->inside, p->requests, p->count, spans->inside, spans->inside_count, e) &&
+	       outside_collect(&ret->outside, p->requests, p->count, spans->slow, spans->slow_count,
+		       spans->guard_ns, spans->quiet, spans->quiet_count, e) &&
 	       judge_set_seal(&ret->inside, e) && judge_set_seal(&ret->outside, e);
 }
 

@@ -36,14 +36,19 @@ void production_free(struct production *p);
 bool production_arrivals(const char *capture, const struct span *spans, size_t count, uint64_t *ret_all,
 	const struct run *r, struct err *e) MUST_USE;
 
-/* Production's side of the judge, sealed. */
+/* Production's side of the judge, sealed. slow: all occurrences, judged or not. */
 struct production_sets {
 	struct judge_set inside, outside;
 };
 
-bool production_divide(const struct production *p, const struct span *inside, size_t inside_count,
-	const struct span *quiet, size_t quiet_count, int64_t guard_ns, struct production_sets *ret,
-	struct err *e) MUST_USE;
+struct production_spans {
+	const struct span *inside, *slow, *quiet;
+	size_t inside_count, slow_count, quiet_count;
+	int64_t guard_ns;
+};
+
+bool production_divide(const struct production *p, const struct production_spans *spans,
+	struct production_sets *ret, struct err *e) MUST_USE;
 void production_sets_free(struct production_sets *s);
 
 #endif

@@ -173,7 +173,8 @@ bool recipe_read(struct recipe *r, struct json *document, const char *path, stru
 	r->quantile = json_number(json_path(document, "expectation.quantile"), 0);
 	r->guard_s = json_number(json_path(document, "expectation.guard_s"), 0);
 	r->inside = read_spans(json_path(document, "expectation.inside"), &r->inside_count, e);
-	r->quiet = r->inside ? read_spans(json_path(document, "expectation.quiet"), &r->quiet_count, e) : NULL;
+	r->slow = r->inside ? read_spans(json_path(document, "expectation.slow"), &r->slow_count, e) : NULL;
+	r->quiet = r->slow ? read_spans(json_path(document, "expectation.quiet"), &r->quiet_count, e) : NULL;
 	if (!r->quiet)
 		return false;
 	list = json_path(document, "cell.windows");
@@ -197,6 +198,7 @@ void recipe_free(struct recipe *r)
 {
 	json_free(r->document);
 	free(r->inside);
+	free(r->slow);
 	free(r->quiet);
 	*r = (struct recipe){ 0 };
 }

@@ -75,8 +75,10 @@ struct recipe {
 	bool has_fingerprint;
 	double quantile; /* 0 when missing */
 	double guard_s;
-	struct recipe_span *inside, *quiet; /* production's, capture time */
-	size_t inside_count, quiet_count;
+	/* Production's, in capture time: occurrences that are judged, all there were (those
+	 * that the capture's ends cut through too), and pieces that hold the quiet time. */
+	struct recipe_span *inside, *slow, *quiet;
+	size_t inside_count, slow_count, quiet_count;
 	struct recipe_window windows[RECIPE_WINDOWS_MAX];
 	size_t window_count;
 	struct recipe_condition conditions[RECIPE_CONDITIONS_MAX];

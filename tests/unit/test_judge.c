@@ -226,6 +226,13 @@ static void the_quantile_needs_five_requests_above_it(void **state)
 	judge_set_free(&set);
 }
 
+static int by_start(const void *a, const void *b)
+{
+	const struct inside_request *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
 /* Eight closed-loop clients at a total rate; every 8 s the first second of which is a
  * stall of all of them. The job's window is wider than the stall by half a second. */
 static size_t stalls(struct inside_request *to, size_t max, double rate, bool has_job,
@@ -248,6 +255,7 @@ static size_t stalls(struct inside_request *to, size_t max, double rate, bool ha
 			t = end + -log(1 - rng_unit(rng)) * fmax(8 / rate - 0.002, 0.0005);
 		}
 	}
+	qsort(to, n, sizeof(to[0]), by_start);
 	return n;
 }
 
