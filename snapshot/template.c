@@ -107,6 +107,36 @@ static bool renew(const char *dsn, const char *frozen_id, struct mark *m, struct
 	return c && marker_nonce(m->nonce, e) && marker_renew(c, m, e);
 }
 
+/* Owner, settings and rights belong to the database, not to its template: the frozen
+ * one carries a copy of them, so that what a run sets doesn't outlive a reset. */
+static const char attributes_sql[] =
+	"SELECT format('ALTER DATABASE %I OWNER TO %I', $2, r.rolname) FROM pg_database d "
+	"JOIN pg_roles r ON r.oid = datdba WHERE datname = $1 AND r.rolname <> current_user "
+	"UNION ALL SELECT format('ALTER %s SET %I TO %s', CASE WHEN setrole = 0 THEN "
+	"format('DATABASE %I', $2) ELSE format('ROLE %I IN DATABASE %I', rolname, $2) "
+	"END, split_part(c, '=', 1), CASE WHEN split_part(c, '=', 1) IN ('search_path', "
+	"'session_preload_libraries', 'local_preload_libraries', 'temp_tablespaces') THEN "
+	"substr(c, strpos(c, '=') + 1) ELSE quote_literal(substr(c, strpos(c, '=') + 1)) END) "
+	"FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase "
+	"LEFT JOIN pg_roles r ON r.oid = s.setrole, unnest(setconfig) AS c WHERE datname = $1 "
+	"UNION ALL SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', $2) "
+	"FROM pg_database WHERE datname = $1 AND datacl IS NOT NULL "
+	"UNION ALL SELECT format('GRANT %s ON DATABASE %I TO %s', a.privilege_type, $2, "
+	"CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END) "
+	"FROM pg_database, aclexplode(datacl) AS a WHERE datname = $1";
+
+static bool copy_attributes(struct place *p, const char *from, const char *to, struct err *e)
+{
+	const char *const params[] = { from, to, NULL };
+	CLEANUP(pg_rows_cleanup)
+	struct pg_rows *rows = pg_query(p->outside, e, attributes_sql, params);
+
+	for (size_t i = 0; rows && i < pg_row_count(rows); i++)
+		if (!pg_exec(p->outside, e, pg_cell(rows, i, 0)))
+			return err_in(e, "%.120s", pg_cell(rows, i, 0));
+	return rows != NULL;
+}
+
 bool template_freeze(
 	const char *dsn, bool is_forced, const struct run *r, struct mark *ret_mark, struct err *e)
 {
@@ -125,7 +155,8 @@ bool template_freeze(
 	}
 	if ((has_frozen && !pg_execf(p.outside, e, "DROP DATABASE %s", p.quoted_frozen)) ||
 		!renew(dsn, frozen_id, &p.mark, e) || !end_others(&p, e) ||
-		!copy_database(&p, p.quoted_name, p.quoted_frozen, e))
+		!copy_database(&p, p.quoted_name, p.quoted_frozen, e) ||
+		!copy_attributes(&p, p.name, p.frozen, e))
 		goto out;
 	*ret_mark = p.mark;
 	ok = true;
@@ -134,43 +165,13 @@ out:
 	return ok;
 }
 
-/* Owner, settings and rights belong to the database, not to its template. */
-static struct pg_rows *statements_to_restore(struct place *p, struct err *e)
-{
-	const char *const params[] = { p->name, NULL };
-
-	return pg_query(p->outside, e,
-		"SELECT format('ALTER DATABASE %I OWNER TO %I', datname, r.rolname) FROM pg_database d "
-		"JOIN pg_roles r ON r.oid = datdba WHERE datname = $1 AND r.rolname <> current_user "
-		"UNION ALL SELECT format('ALTER %s SET %I TO %s', CASE WHEN setrole = 0 THEN "
-		"format('DATABASE %I', datname) ELSE format('ROLE %I IN DATABASE %I', rolname, datname) "
-		"END, split_part(c, '=', 1), CASE WHEN split_part(c, '=', 1) IN ('search_path', "
-		"'session_preload_libraries', 'local_preload_libraries', 'temp_tablespaces') THEN "
-		"substr(c, strpos(c, '=') + 1) ELSE quote_literal(substr(c, strpos(c, '=') + 1)) END) "
-		"FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase "
-		"LEFT JOIN pg_roles r ON r.oid = s.setrole, unnest(setconfig) AS c WHERE datname = $1 "
-		"UNION ALL SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', datname) "
-		"FROM pg_database WHERE datname = $1 AND datacl IS NOT NULL "
-		"UNION ALL SELECT format('GRANT %s ON DATABASE %I TO %s', a.privilege_type, datname, "
-		"CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END) "
-		"FROM pg_database, aclexplode(datacl) AS a WHERE datname = $1",
-		params);
-}
-
 static bool replace(struct place *p, struct err *e)
 {
-	CLEANUP(pg_rows_cleanup) struct pg_rows *rows = statements_to_restore(p, e);
-
-	if (!rows || !end_others(p, e))
-		return false;
-	if (!pg_execf(p->outside, e, "DROP DATABASE %s%s", p->quoted_name,
-		    pg_version(p->outside) >= 130000 ? " WITH (FORCE)" : "") ||
-		!copy_database(p, p->quoted_frozen, p->quoted_name, e))
-		return false;
-	for (size_t i = 0; i < pg_row_count(rows); i++)
-		if (!pg_exec(p->outside, e, pg_cell(rows, i, 0)))
-			return false;
-	return true;
+	return end_others(p, e) &&
+	       pg_execf(p->outside, e, "DROP DATABASE %s%s", p->quoted_name,
+		       pg_version(p->outside) >= 130000 ? " WITH (FORCE)" : "") &&
+	       copy_database(p, p->quoted_frozen, p->quoted_name, e) &&
+	       copy_attributes(p, p->frozen, p->name, e);
 }
 
 bool snapshot_reset_dsn(const char *dsn, const struct run *r, struct mark *ret_mark, struct err *e)

@@ -29,11 +29,12 @@ cmd freeze "$dsn"
 is $? 2 "once"
 nonce=$(sql 'SELECT proof FROM reprod.mark')
 sql 'DELETE FROM t WHERE g > 3; CREATE TABLE more (x int)'
+sql "ALTER DATABASE \"Shop 1\" SET work_mem = '9MB'; ALTER DATABASE \"Shop 1\" SET jit = off"
 cmd reset "$dsn" >"$dir/out"
 is $? 0 "reset ends with 0" || diag <"$dir/err"
 is "$(sql 'SELECT count(*) FROM t')" 100 "the rows are back"
 is "$(sql "SELECT to_regclass('more') IS NULL")" t "what was made since is gone"
-is "$(sql 'SHOW work_mem')" 5MB "the database's settings stay"
+is "$(sql 'SHOW work_mem') $(sql 'SHOW jit')" '5MB on' "so are the database's settings"
 is "$(pg_psql test "SELECT has_database_privilege('public', 'Shop 1', 'CONNECT')")" f "and its rights"
 [ "$nonce" != "$(sql 'SELECT proof FROM reprod.mark')" ]
 ok $? "the mark was renewed"
