@@ -3,7 +3,7 @@
  *
  * docs/formats/rcap.md describes every byte. A file is whole up to its last whole
  * block at any instant, so kill -9 loses at most what was not yet flushed. The
- * head (JSON) is written again at each flush and the last whole one wins. Route
+ * head (JSON) is written again as the file grows and the last whole one wins. Route
  * and template texts come in the stream before their first use; each dictionary
  * has a cap, beyond it everything is entry RCAP_OTHER. Exact per-route counts are
  * written as differences at each flush. Unknown block and record kinds are
@@ -41,8 +41,8 @@ bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, str
 /* Counts a request that is not stored (sampling): route totals stay exact. */
 bool rcap_count_request(struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
 /* Ends the open block and writes counts and head; call at least once a second of
- * capture time. The head stays the caller's. When there is nothing new, only each
- * tenth call writes (the head alone). */
+ * capture time. The head stays the caller's; it is written when the file has grown by
+ * four times its size since the last one, and at least with each tenth flush. */
 bool rcap_flush(struct rcap_writer *w, const struct json *head, struct err *e) MUST_USE;
 uint64_t rcap_bytes(const struct rcap_writer *w);
 /* A last flush, fsync, and close; frees in every case. */

@@ -18,7 +18,10 @@ enum {
 	ZSTD_LEVEL = -3,
 	DICTIONARY_PENDING_MAX = RCAP_RAW_MAX / 2,
 	COUNTS_SPILL = RCAP_RAW_MAX / 2,
-	HEAD_EVERY_IDLE_FLUSHES = 10,
+	/* A head is rewritten when the file has grown by so many times its size, else
+	 * with each tenth flush: over a quiet night it would be most of the file. */
+	HEAD_GROWTH = 4,
+	HEAD_EVERY_FLUSHES = 10,
 };
 
 static const size_t route_text_bytes = (size_t)32 << 20;
@@ -38,7 +41,8 @@ struct rcap_writer {
 	bool is_regular;
 	uint64_t whole_bytes; /* end of the last whole block */
 	uint32_t block_number;
-	unsigned idle_flushes;
+	unsigned headless_flushes;
+	uint64_t head_end, head_bytes; /* of the last head */
 	struct rcap_dict routes, templates;
 	struct buf dictionary, records, counts, packed;
 	uint32_t dictionary_records, record_records;
@@ -535,7 +539,13 @@ static bool write_head(struct rcap_writer *w, const struct json *head, struct er
 		err_set(e, ERR_ENV, "the head does not fit in memory or %d bytes", RCAP_RAW_MAX);
 		err_in(e, "%s", w->name);
 	}
+	uint64_t before = w->whole_bytes;
 	ok = ok && write_block(w, RCAP_BLOCK_HEAD, buf_slice(&text), 1, e);
+	if (ok) {
+		w->headless_flushes = 0;
+		w->head_end = w->whole_bytes;
+		w->head_bytes = w->whole_bytes - before;
+	}
 	buf_free(&text);
 	return ok;
 }
@@ -544,15 +554,13 @@ bool rcap_flush(struct rcap_writer *w, const struct json *head, struct err *e)
 {
 	bool has_news = w->records.n || w->dictionary.n || w->touched_count;
 
-	/* Over a quiet night the head alone would be the largest part of the file. */
-	if (!has_news && w->block_number && ++w->idle_flushes < HEAD_EVERY_IDLE_FLUSHES)
-		return true;
-	w->idle_flushes = 0;
 	if (!write_records(w, e))
 		return false;
 	if (has_news && !write_counts(w, e))
 		return false;
-	return !head || write_head(w, head, e);
+	bool is_due = ++w->headless_flushes >= HEAD_EVERY_FLUSHES || !w->head_end ||
+		w->whole_bytes - w->head_end >= HEAD_GROWTH * w->head_bytes;
+	return !head || !is_due || write_head(w, head, e);
 }
 
 static bool write_end(struct rcap_writer *w, struct err *e)
@@ -569,7 +577,7 @@ static bool write_end(struct rcap_writer *w, struct err *e)
 
 bool rcap_finish(struct rcap_writer *w, const struct json *head, struct err *e)
 {
-	w->idle_flushes = HEAD_EVERY_IDLE_FLUSHES;
+	w->headless_flushes = HEAD_EVERY_FLUSHES;
 	bool ok = rcap_flush(w, head, e) && write_end(w, e);
 
 	if (ok && w->is_regular && fsync(w->fd) != 0) {
