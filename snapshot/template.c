@@ -7,12 +7,13 @@
 #include "snapshot/snapshot.h"
 
 #define SUFFIX "_reprod_frozen"
+#define FRESH "_reprod_fresh" /* a reset under way */
 
 /* Two databases: the one named, and another to stand in while it is replaced. */
 struct place {
 	struct pg *outside; /* connected to "postgres" or "template1" */
-	char name[64], frozen[96];
-	char *quoted_name, *quoted_frozen; /* malloc'd */
+	char name[64], frozen[96], fresh[96];
+	char *quoted_name, *quoted_frozen, *quoted_fresh; /* malloc'd */
 	struct mark mark;
 };
 
@@ -21,6 +22,7 @@ static void leave(struct place *p)
 	pg_close(p->outside);
 	free(p->quoted_name);
 	free(p->quoted_frozen);
+	free(p->quoted_fresh);
 }
 
 /* The last "dbname" in a connection string wins, also over a URI's. */
@@ -63,10 +65,12 @@ static bool enter(struct place *p, const char *dsn, struct err *e)
 	snprintf(p->frozen, sizeof(p->frozen), "%s" SUFFIX, p->name);
 	p->quoted_name = pg_quote_name(c, p->name);
 	p->quoted_frozen = pg_quote_name(c, p->frozen);
+	snprintf(p->fresh, sizeof(p->fresh), "%s" FRESH, p->name);
+	p->quoted_fresh = pg_quote_name(c, p->fresh);
 	p->outside = open_beside(dsn, "postgres", &ignored);
 	if (!p->outside)
 		p->outside = open_beside(dsn, "template1", e);
-	return p->outside && p->quoted_name && p->quoted_frozen;
+	return p->outside && p->quoted_name && p->quoted_frozen && p->quoted_fresh;
 }
 
 static bool exists(struct place *p, bool *ret, struct err *e)
@@ -110,18 +114,18 @@ static bool renew(const char *dsn, const char *frozen_id, struct mark *m, struct
 /* Owner, settings and rights belong to the database, not to its template: the frozen
  * one carries a copy of them, so that what a run sets doesn't outlive a reset. */
 static const char attributes_sql[] =
-	"SELECT format('ALTER DATABASE %I OWNER TO %I', $2, r.rolname) FROM pg_database d "
+	"SELECT format('ALTER DATABASE %I OWNER TO %I', $2::text, r.rolname) FROM pg_database d "
 	"JOIN pg_roles r ON r.oid = datdba WHERE datname = $1 AND r.rolname <> current_user "
 	"UNION ALL SELECT format('ALTER %s SET %I TO %s', CASE WHEN setrole = 0 THEN "
-	"format('DATABASE %I', $2) ELSE format('ROLE %I IN DATABASE %I', rolname, $2) "
+	"format('DATABASE %I', $2::text) ELSE format('ROLE %I IN DATABASE %I', rolname, $2::text) "
 	"END, split_part(c, '=', 1), CASE WHEN split_part(c, '=', 1) IN ('search_path', "
 	"'session_preload_libraries', 'local_preload_libraries', 'temp_tablespaces') THEN "
 	"substr(c, strpos(c, '=') + 1) ELSE quote_literal(substr(c, strpos(c, '=') + 1)) END) "
 	"FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase "
 	"LEFT JOIN pg_roles r ON r.oid = s.setrole, unnest(setconfig) AS c WHERE datname = $1 "
-	"UNION ALL SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', $2) "
+	"UNION ALL SELECT format('REVOKE ALL ON DATABASE %I FROM PUBLIC', $2::text) "
 	"FROM pg_database WHERE datname = $1 AND datacl IS NOT NULL "
-	"UNION ALL SELECT format('GRANT %s ON DATABASE %I TO %s', a.privilege_type, $2, "
+	"UNION ALL SELECT format('GRANT %s ON DATABASE %I TO %s', a.privilege_type, $2::text, "
 	"CASE WHEN a.grantee = 0 THEN 'PUBLIC' ELSE quote_ident(pg_get_userbyid(a.grantee)) END) "
 	"FROM pg_database, aclexplode(datacl) AS a WHERE datname = $1";
 
@@ -165,12 +169,16 @@ out:
 	return ok;
 }
 
+/* The copy is made before the old one goes, so that a failure leaves the old one. */
 static bool replace(struct place *p, struct err *e)
 {
-	return end_others(p, e) &&
-	       pg_execf(p->outside, e, "DROP DATABASE %s%s", p->quoted_name,
-		       pg_version(p->outside) >= 130000 ? " WITH (FORCE)" : "") &&
-	       copy_database(p, p->quoted_frozen, p->quoted_name, e) &&
+	const char *force = pg_version(p->outside) >= 130000 ? " WITH (FORCE)" : "";
+
+	return pg_execf(p->outside, e, "DROP DATABASE IF EXISTS %s", p->quoted_fresh) &&
+	       copy_database(p, p->quoted_frozen, p->quoted_fresh, e) && end_others(p, e) &&
+	       pg_execf(p->outside, e, "DROP DATABASE %s%s", p->quoted_name, force) &&
+	       pg_execf(p->outside, e, "ALTER DATABASE %s RENAME TO %s", p->quoted_fresh,
+		       p->quoted_name) &&
 	       copy_attributes(p, p->frozen, p->name, e);
 }
 
