@@ -91,7 +91,7 @@ is $? 1 "a parser that asks the clock"
 
 rm -rf core capture demo main.c build out
 mkdir core
-printf 'int f(void);\nint f(void)\n{\n\treturn 1; // %s: later\n}\n' TODO >core/s.c
+printf 'int f(void);\nint f(void)\n{\n\treturn 1; // %s: later\n}\n' TO''DO >core/s.c
 out=$("$tools/check-style")
 is $? 1 "a note to self"
 like "$out" 'core/s.c:4:.*note to self' "and is named"
