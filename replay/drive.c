@@ -231,6 +231,15 @@ static void look_at_clock_and_signals(struct drive *d, int64_t *next_tick_ns)
 	}
 }
 
+/* The loop rests until then at the latest: a tick, or the end of the run. */
+static int64_t rest_until(const struct drive *d, int64_t pause_ns)
+{
+	int64_t ends_ns = d->o->loop_until_ns ? d->o->loop_until_ns : schedule_length(plan_schedule(d->plan));
+	int64_t until_ns = d->now_ns + pause_ns;
+
+	return ends_ns > d->now_ns && ends_ns < until_ns ? ends_ns : until_ns;
+}
+
 static bool loop(struct drive *d, struct err *e)
 {
 	int64_t next_tick_ns = 0, pause_ns = d->o->tick ? TICK_NS / 2 : IDLE_NS;
@@ -242,7 +251,7 @@ static bool loop(struct drive *d, struct err *e)
 			return false;
 		look_at_clock_and_signals(d, &next_tick_ns);
 		if (!has_ended(d))
-			wait_for_events(d, has_more ? d->now_ns : d->now_ns + pause_ns);
+			wait_for_events(d, has_more ? d->now_ns : rest_until(d, pause_ns));
 	}
 	return true;
 }

@@ -6,18 +6,26 @@
 
 enum { RAISED_NICE = -15 };
 
+static bool is_ordinary(int policy)
+{
+	return policy >= 0 && (policy & ~SCHED_RESET_ON_FORK) == SCHED_OTHER;
+}
+
+/* Real time first: with autogroups a nice value counts only within one's own
+ * terminal session. Both with the flag that spares children. */
 void priority_raise(struct priority *p)
 {
 	const struct sched_param none = { 0 };
+	const struct sched_param lowest = { .sched_priority = sched_get_priority_min(SCHED_RR) };
 
 	*p = (struct priority){ 0 };
 	errno = 0;
 	p->before = getpriority(PRIO_PROCESS, 0);
 	p->policy = sched_getscheduler(0);
-	if (errno || p->policy < 0 || (p->policy & ~SCHED_RESET_ON_FORK) != SCHED_OTHER)
+	if (errno || !is_ordinary(p->policy))
 		return;
-	/* First the flag: a job forked in between would keep the priority. */
-	if (sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none) != 0)
+	p->is_raised = sched_setscheduler(0, SCHED_RR | SCHED_RESET_ON_FORK, &lowest) == 0;
+	if (p->is_raised || sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none) != 0)
 		return;
 	p->is_raised = true;
 	if (setpriority(PRIO_PROCESS, 0, RAISED_NICE) != 0)
@@ -30,8 +38,9 @@ void priority_restore(struct priority *p)
 
 	if (!p->is_raised)
 		return;
-	/* Lowering always succeeds; without the right to drop the flag it does no harm. */
+	/* Lowering always succeeds; only the flag may need a right, and does no harm. */
+	if (sched_setscheduler(0, p->policy, &none) != 0)
+		(void)sched_setscheduler(0, SCHED_OTHER | SCHED_RESET_ON_FORK, &none);
 	(void)setpriority(PRIO_PROCESS, 0, p->before);
-	(void)sched_setscheduler(0, p->policy, &none);
 	p->is_raised = false;
 }
