@@ -1,0 +1,43 @@
+#!/bin/bash
+# Logs that cannot be used are refused with what to change, and leave no file.
+. "$(dirname "$0")/../lib/tap.sh"
+dir=$(tap_dir)
+at_exit "rm -rf '$dir'"
+cd "$dir" || bail "no folder"
+
+row() { # ZONE MESSAGE
+	printf '2026-11-30 12:00:01.000 %s,"u","d",7,"[local]",6a.1,1,"SELECT",2026-11-30 11:59:00 %s,3/4,0,LOG,00000,"%s",,,,,,,,,"app","client backend",,0\n' "$1" "$1" "$2"
+}
+refused() { # FILE REGEX NAME
+	"$REPROD" capture "$1" -o out.rcap >out 2>err
+	is $? 3 "$3" || diag <err
+	like "$(cat err)" "$2" "and says why"
+	[ ! -e out.rcap ]
+	ok $? "and leaves no file" || rm -f out.rcap
+}
+
+row UTC 'checkpoint starting: time' >quiet.csv
+refused quiet.csv 'quiet|0 of 1 lines.*hint: .*log_min_duration_statement = 0' \
+	"a log without a single request is bad input"
+row UTC 'Dauer: 1.000 ms  Anweisung: select 1' >german.csv
+refused german.csv 'lc_messages' "so is one in another language"
+row CEST 'duration: 1.000 ms  statement: select 1' >zone.csv
+refused zone.csv "zone.csv.*'CEST'.*hint: " "so is one whose time zone is not known"
+echo '{"timestamp":"2026-11-30 12:00:01.000 UTC","pid":7,"session_id":"6a.1","message":"x"}' >j.log
+refused j.log 'jsonlog is not read yet' "jsonlog is refused by name"
+echo '2026-11-30 12:00:01.000 UTC [7] LOG:  duration: 1.000 ms  statement: select 1' >s.log
+refused s.log 'stderr log is not read yet' "a stderr log, too"
+
+# Partly readable input is used, and told.
+{
+	row UTC 'duration: 1.000 ms  statement: select 1'
+	echo 'half a line","nothing'
+	row UTC 'duration: 2.000 ms  statement: select 2'
+	row UTC 'duration: 3.000 ms  statement: select 3' | head -c 60
+} >part.csv
+"$REPROD" capture --json part.csv -o part.rcap >out 2>err
+is $? 0 "a partly readable log is captured" || diag <err
+like "$("$REPROD" capture show part.rcap)" '2 requests' "with what could be read"
+like "$("$REPROD" capture show part.rcap)" 'unread: not a csvlog line 1, cut 1' \
+	"and the rest by reason"
+done_testing
