@@ -22,6 +22,7 @@ struct source_pglog {
 	struct pglog_csv csv;
 	struct buf bytes;
 	uint64_t lines; /* of the file being read */
+	bool is_damaged;
 };
 
 bool source_pglog_detect(struct slice first_bytes, const char **ret_name)
@@ -56,6 +57,11 @@ struct source_pglog *source_pglog_new(const struct source_pglog_options *o,
 		return s;
 	source_pglog_free(s);
 	return NULL;
+}
+
+bool source_pglog_is_damaged(const struct source_pglog *s)
+{
+	return s->is_damaged;
 }
 
 void source_pglog_free(struct source_pglog *s)
@@ -118,6 +124,7 @@ static bool take_records(struct source_pglog *s, bool is_last, struct err *e)
 			break;
 		case STEP_FAIL:
 			s->lines++;
+			s->is_damaged = true;
 			log_match_unread(s->match, why);
 			break;
 		default:

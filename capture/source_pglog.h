@@ -44,6 +44,9 @@ bool source_pglog_read(struct source_pglog *s, const char *path, struct err *e) 
  * caller). ERR_INPUT when not one line told of a request: says what to set. */
 bool source_pglog_finish(struct source_pglog *s, struct json *ledger_lines,
 	struct json *ledger_requests, struct err *e) MUST_USE;
+/* True when some of the input was no record (cut, foreign lines): what was read is
+ * not all that was given, and the capture is not complete. */
+bool source_pglog_is_damaged(const struct source_pglog *s);
 void source_pglog_free(struct source_pglog *s);
 
 #endif
