@@ -27,8 +27,8 @@ const struct cell *cells_get(const struct cells *c, uint64_t session, const stru
 	for (size_t back = 1; back <= c->count; back++) {
 		const struct cell *cell = &c->items[(c->next + CELLS_MAX - back) % CELLS_MAX];
 
-		if (cell->session == session && cell->seq == edge->from_seq && cell->row == edge->row &&
-			cell->column == edge->column)
+		if (cell->session == session && cell->seq == edge->from_seq &&
+			cell->row == edge->row && cell->column == edge->column)
 			return cell;
 	}
 	return NULL;

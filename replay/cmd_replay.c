@@ -44,7 +44,8 @@ static void print_route(const struct run *r, const struct replay_route *route)
 		snprintf(p99, sizeof(p99), "%s%.2f", route->censored ? ">=" : "",
 			(double)hist_quantile(&route->service_us, 0.99) / 1e3);
 	fprintf(r->out, "%9llu %7llu %10.2f %10s %10.2f  %.60s\n", (unsigned long long)route->sent,
-		(unsigned long long)route->failed, (double)hist_quantile(&route->service_us, 0.5) / 1e3, p99,
+		(unsigned long long)route->failed,
+		(double)hist_quantile(&route->service_us, 0.5) / 1e3, p99,
 		route->service_us.total ? (double)route->service_us.max / 1e3 : 0, route->text);
 }
 
@@ -52,34 +53,40 @@ static void print_result(const struct run *r, const struct replay_result *result
 {
 	uint64_t skipped = 0;
 
-	fprintf(r->out, "%9s %7s %10s %10s %10s  %s\n", "sent", "errors", "p50 ms", "p99 ms", "max ms", "route");
+	fprintf(r->out, "%9s %7s %10s %10s %10s  %s\n", "sent", "errors", "p50 ms", "p99 ms",
+		"max ms", "route");
 	for (size_t i = 0; i < result->route_count; i++)
 		print_route(r, &result->routes[i]);
 	for (size_t i = 0; i < result->skip_count; i++)
 		skipped += result->skipped[i].count;
-	fprintf(r->out, "planned %llu = sent %llu + skipped %llu + failed %llu; %u of %u sessions; %.1f s\n",
+	fprintf(r->out,
+		"planned %llu = sent %llu + skipped %llu + failed %llu; %u of %u sessions; %.1f s\n",
 		(unsigned long long)result->planned, (unsigned long long)result->sent,
 		(unsigned long long)skipped, (unsigned long long)result->failed, result->sessions,
 		result->sessions_planned, (double)result->duration_ns / 1e9);
 	for (size_t i = 0; i < result->skip_count; i++)
-		fprintf(r->out, "  skipped %llu: %s\n", (unsigned long long)result->skipped[i].count,
-			result->skipped[i].reason);
+		fprintf(r->out, "  skipped %llu: %s\n",
+			(unsigned long long)result->skipped[i].count, result->skipped[i].reason);
 	if (result->left_out)
 		fprintf(r->out, "  left out %llu of transactions begun before what was asked for\n",
 			(unsigned long long)result->left_out);
 	if (result->censored)
-		fprintf(r->out, "  unanswered %llu, counted at their age\n", (unsigned long long)result->censored);
+		fprintf(r->out, "  unanswered %llu, counted at their age\n",
+			(unsigned long long)result->censored);
 	if (result->was_capped)
-		fprintf(r->out, "  the plan did not fit in memory and was read on during the run\n");
-	fprintf(r->out, "own lateness p99 %.2f ms; in flight %.2f (captured %.2f); delivery %s%s%s\n",
+		fprintf(r->out,
+			"  the plan did not fit in memory and was read on during the run\n");
+	fprintf(r->out,
+		"own lateness p99 %.2f ms; in flight %.2f (captured %.2f); delivery %s%s%s\n",
 		(double)hist_quantile(&result->lateness_us, 0.99) / 1e3, result->in_flight_mean,
 		result->captured_in_flight_mean, result->is_delivered ? "ok" : "below the bar: ",
 		result->is_delivered ? "" : result->delivery_reason,
-		json_count(result->divergence) ? "; answers differ from the capture, see --json" : "");
+		json_count(result->divergence) ? "; answers differ from the capture, see --json"
+					       : "");
 }
 
-static bool write_out(const struct run *r, const struct replay_args *a, const struct replay_result *result,
-	struct err *e)
+static bool write_out(const struct run *r, const struct replay_args *a,
+	const struct replay_result *result, struct err *e)
 {
 	struct json *j = replay_json(result);
 	bool ok = !a->out || json_save(j, a->out, r->is_forced, e);
@@ -92,7 +99,8 @@ static bool write_out(const struct run *r, const struct replay_args *a, const st
 	return ok;
 }
 
-static bool check_usage(const struct run *r, const struct replay_args *a, struct cli_operands ops, struct err *e)
+static bool check_usage(
+	const struct run *r, const struct replay_args *a, struct cli_operands ops, struct err *e)
 {
 	if (ops.count != 1)
 		return err_set(e, ERR_USAGE, "one capture is needed, %zu were given", ops.count);
@@ -101,8 +109,10 @@ static bool check_usage(const struct run *r, const struct replay_args *a, struct
 		return err_hint(e, "--target DSN names a database made by 'reprod snapshot build'");
 	}
 	if (file_is_dir(a->target)) {
-		err_set(e, ERR_USAGE, "'%s' is a folder; replay drives a running server", a->target);
-		return err_hint(e, "start the lab and give its DSN, or use 'reprod recipe run' with the folder");
+		err_set(e, ERR_USAGE, "'%s' is a folder; replay drives a running server",
+			a->target);
+		return err_hint(e,
+			"start the lab and give its DSN, or use 'reprod recipe run' with the folder");
 	}
 	if (!(a->speed > 0))
 		return err_set(e, ERR_USAGE, "--speed must be above 0");
@@ -162,17 +172,20 @@ static const struct cli_option options[] = {
 		"start over until this much time has passed" },
 	{ "timeout", 0, CLI_DURATION, offsetof(struct replay_args, timeout_ns), "D",
 		"give a request up after this time and count it at its age (60s)" },
-	{ "sessions", 0, CLI_INT, offsetof(struct replay_args, sessions), "N", "only the first N sessions" },
+	{ "sessions", 0, CLI_INT, offsetof(struct replay_args, sessions), "N",
+		"only the first N sessions" },
 	{ "allow-superuser", 0, CLI_FLAG, offsetof(struct replay_args, may_be_superuser), NULL,
 		"let the target's role be a superuser" },
-	{ "out", 'o', CLI_TEXT, offsetof(struct replay_args, out), "FILE", "write the result document here" },
+	{ "out", 'o', CLI_TEXT, offsetof(struct replay_args, out), "FILE",
+		"write the result document here" },
 	{ 0 },
 };
 
 const struct cli_command replay_command = {
 	.name = "replay",
 	.summary = "one run of a capture against a marked database",
-	.usage = "replay CAPTURE --target DSN [--window FROM..TO]... [--route R] [--json] [-o FILE]",
+	.usage =
+		"replay CAPTURE --target DSN [--window FROM..TO]... [--route R] [--json] [-o FILE]",
 	.options = options,
 	.args_size = sizeof(struct replay_args),
 	.defaults = defaults,

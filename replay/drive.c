@@ -33,8 +33,8 @@ static bool raise_file_limit(size_t wanted, struct err *e)
 	limit.rlim_cur = limit.rlim_max < wanted ? limit.rlim_max : wanted;
 	if (setrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur >= wanted)
 		return true;
-	err_set(e, ERR_ENV, "%zu open files are needed, the limit is %llu (hard limit %llu)", wanted,
-		(unsigned long long)was, (unsigned long long)limit.rlim_max);
+	err_set(e, ERR_ENV, "%zu open files are needed, the limit is %llu (hard limit %llu)",
+		wanted, (unsigned long long)was, (unsigned long long)limit.rlim_max);
 	return err_hint(e, "raise it with 'ulimit -Hn', or drive fewer sessions with --sessions");
 }
 
@@ -50,7 +50,8 @@ bool drive_open(struct drive *d, struct err *e)
 		return err_os(e, ERR_ENV, errno, "could not make the event loop");
 	d->lanes = calloc(d->lane_room + 1, sizeof(*d->lanes));
 	if (!d->lanes || !heap_init(&d->heap, d->lane_room + 1))
-		return err_set(e, ERR_ENV, "could not allocate memory for %zu sessions", d->lane_room);
+		return err_set(
+			e, ERR_ENV, "could not allocate memory for %zu sessions", d->lane_room);
 	d->canceller = canceller_new(e);
 	return d->canceller && raise_file_limit(d->lane_room + 64, e);
 }
@@ -109,7 +110,8 @@ static void set_timer(struct drive *d, int64_t wake_ns)
 	if (d->armed_ns > d->now_ns && d->armed_ns <= wake_ns)
 		return;
 	d->armed_ns = wake_ns;
-	struct itimerspec when = { .it_value = { .tv_sec = at_ns / NS_PER_S, .tv_nsec = at_ns % NS_PER_S } };
+	struct itimerspec when = { .it_value = { .tv_sec = at_ns / NS_PER_S,
+					   .tv_nsec = at_ns % NS_PER_S } };
 
 	timerfd_settime(d->timer_fd, TFD_TIMER_ABSTIME, &when, NULL);
 }
@@ -234,7 +236,8 @@ static void look_at_clock_and_signals(struct drive *d, int64_t *next_tick_ns)
 /* The loop rests until then at the latest: a tick, or the end of the run. */
 static int64_t rest_until(const struct drive *d, int64_t pause_ns)
 {
-	int64_t ends_ns = d->o->loop_until_ns ? d->o->loop_until_ns : schedule_length(plan_schedule(d->plan));
+	int64_t ends_ns =
+		d->o->loop_until_ns ? d->o->loop_until_ns : schedule_length(plan_schedule(d->plan));
 	int64_t until_ns = d->now_ns + pause_ns;
 
 	return ends_ns > d->now_ns && ends_ns < until_ns ? ends_ns : until_ns;

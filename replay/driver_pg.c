@@ -20,7 +20,8 @@ void driver_pg_lose(struct driver_pg *d, const char *what)
 	size_t n = strcspn(text, "\n");
 
 	if (!d->why.kind)
-		err_set(&d->why, ERR_ENV, "%s: %.*s", what, n ? (int)n : 10, n ? text : "no message");
+		err_set(&d->why, ERR_ENV, "%s: %.*s", what, n ? (int)n : 10,
+			n ? text : "no message");
 	d->state = DRIVER_LOST;
 }
 
@@ -34,7 +35,8 @@ static void watch(struct driver_pg *d, uint32_t events)
 		return;
 	int op = fd == d->fd ? EPOLL_CTL_MOD : EPOLL_CTL_ADD;
 	if (epoll_ctl(d->epoll_fd, op, fd, &event) != 0 &&
-		epoll_ctl(d->epoll_fd, op == EPOLL_CTL_MOD ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd, &event) != 0)
+		epoll_ctl(d->epoll_fd, op == EPOLL_CTL_MOD ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, fd,
+			&event) != 0)
 		driver_pg_lose(d, "could not watch the connection");
 	d->fd = fd;
 	d->watched = events;
@@ -46,7 +48,9 @@ bool driver_pg_open(struct driver_pg *d, const char *dsn, int epoll_fd, void *ta
 	const char *const names[] = { "dbname", "fallback_application_name", NULL };
 	const char *const values[] = { dsn, "reprod replay", NULL };
 
-	*d = (struct driver_pg){ .epoll_fd = epoll_fd, .fd = -1, .tag = tag, .expected = expected, .cells = cells };
+	*d = (struct driver_pg){
+		.epoll_fd = epoll_fd, .fd = -1, .tag = tag, .expected = expected, .cells = cells
+	};
 	table_init(&d->prepared, DRIVER_PREPARED_MAX);
 	d->slots = calloc(2 * DRIVER_BATCH_MAX, sizeof(*d->slots));
 	d->conn = d->slots ? PQconnectStartParams(names, values, 1) : NULL;
@@ -156,13 +160,15 @@ static void judge_mark(struct driver_pg *d, const PGresult *result)
 {
 	const char *cells[5];
 
-	if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1 || PQnfields(result) < 5) {
+	if (PQresultStatus(result) != PGRES_TUPLES_OK || PQntuples(result) != 1 ||
+		PQnfields(result) < 5) {
 		err_set(&d->why, ERR_REFUSED, "the target has no mark (%.5s)",
-			PQresultErrorField(result, PG_DIAG_SQLSTATE) ?
-				PQresultErrorField(result, PG_DIAG_SQLSTATE) :
-				"no row");
-		err_hint(&d->why, "traffic goes only to databases that 'reprod snapshot build' made or "
-				  "'reprod snapshot mark' named");
+			PQresultErrorField(result, PG_DIAG_SQLSTATE)
+				? PQresultErrorField(result, PG_DIAG_SQLSTATE)
+				: "no row");
+		err_hint(&d->why,
+			"traffic goes only to databases that 'reprod snapshot build' made or "
+			"'reprod snapshot mark' named");
 		d->state = DRIVER_LOST;
 		return;
 	}

@@ -90,13 +90,14 @@ enum driver_news driver_pg_next(struct driver_pg *d, struct driver_answer *ret);
 /* One batch in state READY: begin, put each, send. A batch of several, or one that
  * needs a statement prepared, is a pipeline with one Sync. */
 void driver_pg_begin(struct driver_pg *d, bool is_pipeline);
-enum driver_put driver_pg_put(struct driver_pg *d, const struct driver_order *order, struct statement *scratch);
+enum driver_put driver_pg_put(
+	struct driver_pg *d, const struct driver_order *order, struct statement *scratch);
 void driver_pg_send(struct driver_pg *d);
 /* Of a named statement (or the Parse of one): not yet prepared on this connection. */
 bool driver_pg_needs_prepare(const struct driver_pg *d, const struct plan_item *item);
 /* Prepares it now, in a batch of its own that gives no answer but FREE. */
-enum driver_put driver_pg_prepare(struct driver_pg *d, const struct driver_order *order,
-	struct statement *scratch);
+enum driver_put driver_pg_prepare(
+	struct driver_pg *d, const struct driver_order *order, struct statement *scratch);
 
 bool driver_pg_is_superuser(const struct driver_pg *d);
 /* Is a transaction open (or failed) on the connection? */

@@ -42,7 +42,8 @@ static void forget(struct driver_pg *d, const struct plan_item *item)
 	free(table_remove(&d->prepared, slice_of(name)));
 }
 
-static struct driver_slot *add_slot(struct driver_pg *d, const struct driver_order *order, bool is_prepare)
+static struct driver_slot *add_slot(
+	struct driver_pg *d, const struct driver_order *order, bool is_prepare)
 {
 	struct driver_slot *slot = &d->slots[d->slot_count++];
 
@@ -70,8 +71,8 @@ static bool send_prepare(struct driver_pg *d, const struct driver_order *order, 
 	return remember(d, name);
 }
 
-static bool send_one(struct driver_pg *d, const struct driver_order *order, const struct statement *s,
-	bool needs_prepare)
+static bool send_one(struct driver_pg *d, const struct driver_order *order,
+	const struct statement *s, bool needs_prepare)
 {
 	const struct plan_item *item = order->item;
 	char name[NAME_MAX_BYTES];
@@ -83,10 +84,11 @@ static bool send_one(struct driver_pg *d, const struct driver_order *order, cons
 	if (needs_prepare && !send_prepare(d, order, name, s, true))
 		return false;
 	if (item->q.form == FORM_NAMED)
-		ok = PQsendQueryPrepared(d->conn, name, s->param_count, s->params, s->lengths, s->formats, 0);
+		ok = PQsendQueryPrepared(
+			d->conn, name, s->param_count, s->params, s->lengths, s->formats, 0);
 	else if (item->q.form == FORM_UNNAMED)
-		ok = PQsendQueryParams(d->conn, s->text.p, s->param_count, s->types, s->params, s->lengths,
-			s->formats, 0);
+		ok = PQsendQueryParams(d->conn, s->text.p, s->param_count, s->types, s->params,
+			s->lengths, s->formats, 0);
 	else
 		ok = PQsendQuery(d->conn, s->text.p);
 	if (ok)
@@ -94,7 +96,8 @@ static bool send_one(struct driver_pg *d, const struct driver_order *order, cons
 	return ok;
 }
 
-enum driver_put driver_pg_put(struct driver_pg *d, const struct driver_order *order, struct statement *scratch)
+enum driver_put driver_pg_put(
+	struct driver_pg *d, const struct driver_order *order, struct statement *scratch)
 {
 	const struct plan_item *item = order->item;
 	bool needs_prepare = driver_pg_needs_prepare(d, item);
@@ -106,8 +109,8 @@ enum driver_put driver_pg_put(struct driver_pg *d, const struct driver_order *or
 	return send_one(d, order, scratch, needs_prepare) ? DRIVER_PUT_SENT : DRIVER_PUT_LOST;
 }
 
-enum driver_put driver_pg_prepare(struct driver_pg *d, const struct driver_order *order,
-	struct statement *scratch)
+enum driver_put driver_pg_prepare(
+	struct driver_pg *d, const struct driver_order *order, struct statement *scratch)
 {
 	char name[NAME_MAX_BYTES];
 
@@ -131,7 +134,8 @@ void driver_pg_send(struct driver_pg *d)
 	driver_pg_flush(d);
 }
 
-static void keep_cells(struct driver_pg *d, const struct driver_order *order, const PGresult *result)
+static void keep_cells(
+	struct driver_pg *d, const struct driver_order *order, const PGresult *result)
 {
 	int rows = PQntuples(result);
 
@@ -146,7 +150,8 @@ static void keep_cells(struct driver_pg *d, const struct driver_order *order, co
 			(size_t)PQgetlength(result, row, cell->column) };
 		/* Out of memory: the captured value goes out in its place. */
 		if (PQgetisnull(result, row, cell->column) ||
-			!cells_put(d->cells, cell->session, cell->seq, cell->row, cell->column, text))
+			!cells_put(
+				d->cells, cell->session, cell->seq, cell->row, cell->column, text))
 			continue;
 	}
 	d->row += (uint32_t)rows;
@@ -167,7 +172,8 @@ static void copy_in(struct driver_pg *d, const struct plan_item *item)
 	const struct slice *rows = &item->q.copy_data;
 
 	if ((rows->n && PQputCopyData(d->conn, rows->p, (int)rows->n) < 0) ||
-		PQputCopyEnd(d->conn, item->q.form == FORM_COPY_IN ? NULL : "no rows were captured") < 0)
+		PQputCopyEnd(
+			d->conn, item->q.form == FORM_COPY_IN ? NULL : "no rows were captured") < 0)
 		driver_pg_lose(d, "could not send the rows of a COPY");
 	else
 		driver_pg_flush(d);
@@ -178,7 +184,8 @@ static void note_error(struct driver_pg *d, const PGresult *result)
 	const char *sqlstate = PQresultErrorField(result, PG_DIAG_SQLSTATE);
 	const struct driver_slot *slot = &d->slots[d->slot_at];
 
-	snprintf(d->answer.sqlstate, sizeof(d->answer.sqlstate), "%.5s", sqlstate ? sqlstate : "08006");
+	snprintf(d->answer.sqlstate, sizeof(d->answer.sqlstate), "%.5s",
+		sqlstate ? sqlstate : "08006");
 	bool is_unknown_statement = strcmp(d->answer.sqlstate, "26000") == 0;
 	if (slot->is_prepare || slot->order.item->kind == PLAN_PREPARE ||
 		(is_unknown_statement && slot->order.item->q.form == FORM_NAMED))

@@ -45,7 +45,8 @@ static bool judge(struct replay_result *r)
 	if (!r->sent)
 		return fail(r, "nothing was sent");
 	if (!(sent_share(r) >= FIDELITY_SENT_SHARE)) {
-		snprintf(text, sizeof(text), "only %.1f %% of the plan was sent", 100 * sent_share(r));
+		snprintf(text, sizeof(text), "only %.1f %% of the plan was sent",
+			100 * sent_share(r));
 		return fail(r, text);
 	}
 	if (r->sessions < FIDELITY_SESSION_SHARE * r->sessions_planned) {
@@ -60,7 +61,8 @@ static bool judge(struct replay_result *r)
 		return fail(r, text);
 	}
 	if (cpu_share(r) > FIDELITY_CPU_SHARE) {
-		snprintf(text, sizeof(text), "the replayer itself was short of CPU: %.0f %% of a core",
+		snprintf(text, sizeof(text),
+			"the replayer itself was short of CPU: %.0f %% of a core",
 			100 * cpu_share(r));
 		return fail(r, text);
 	}
@@ -103,8 +105,9 @@ static struct json *outcome_json(const struct replay_result *r)
 		errors += r->routes[i].failed;
 	}
 	double same = compared ? 1 - share(rows_differ, compared) : NAN;
-	json_set_bool(j, "ok", !(same < FIDELITY_ROWS_SHARE) &&
-				       !(share(errors_differ, r->sent) > FIDELITY_ERROR_SHARE));
+	json_set_bool(j, "ok",
+		!(same < FIDELITY_ROWS_SHARE) &&
+			!(share(errors_differ, r->sent) > FIDELITY_ERROR_SHARE));
 	json_set_number(j, "rows_same_share", same);
 	json_set_int(j, "rows_compared", (int64_t)compared);
 	json_set_int(j, "errors", (int64_t)errors);

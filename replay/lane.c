@@ -28,12 +28,12 @@ static int64_t due_of(const struct drive *d, const struct lane *l, const struct 
 	if (d->o->is_serial)
 		return l->has_previous ? l->replied_ns : 0;
 	return schedule_due(plan_schedule(d->plan), &(struct schedule_turn){
-							  .offset_ns = item->offset_ns,
-							  .think_ns = item->think_ns,
-							  .is_chained = item->is_chained,
-							  .has_previous = l->has_previous,
-							  .previous_end_ns = l->replied_ns,
-						  });
+							    .offset_ns = item->offset_ns,
+							    .think_ns = item->think_ns,
+							    .is_chained = item->is_chained,
+							    .has_previous = l->has_previous,
+							    .previous_end_ns = l->replied_ns,
+						    });
 }
 
 static void drop(struct drive *d, struct lane *l)
@@ -80,7 +80,8 @@ static void fail_what_is_due(struct drive *d, struct lane *l)
 {
 	struct plan_item *item;
 
-	while ((item = next_item(d, l)) && item->kind != PLAN_CLOSE && due_of(d, l, item) <= d->now_ns) {
+	while ((item = next_item(d, l)) && item->kind != PLAN_CLOSE &&
+		due_of(d, l, item) <= d->now_ns) {
 		measure_unsent(d->measure, item);
 		drop(d, l);
 		l->is_unit_lost = true;
@@ -154,7 +155,8 @@ static struct driver_order order_of(const struct drive *d, const struct plan_ite
 		.template_text = rcap_template(plan_capture(d->plan), item->q.template_id) };
 
 	if (item->has_cells)
-		order.wanted = plan_cells(d->plan, item->q.session, item->q.seq, &order.wanted_count);
+		order.wanted =
+			plan_cells(d->plan, item->q.session, item->q.seq, &order.wanted_count);
 	return order;
 }
 
@@ -257,10 +259,11 @@ static void send_batch(struct drive *d, struct lane *l, struct plan_item *item, 
 	}
 }
 
-static bool prepare_early(struct drive *d, struct lane *l, const struct plan_item *item, int64_t due_ns)
+static bool prepare_early(
+	struct drive *d, struct lane *l, const struct plan_item *item, int64_t due_ns)
 {
-	if (item->kind != PLAN_REQUEST || l->prepared_for == item || due_ns - d->now_ns < PREPARE_LEAD_NS ||
-		!driver_pg_needs_prepare(&l->driver, item))
+	if (item->kind != PLAN_REQUEST || l->prepared_for == item ||
+		due_ns - d->now_ns < PREPARE_LEAD_NS || !driver_pg_needs_prepare(&l->driver, item))
 		return false;
 	struct driver_order order = order_of(d, item);
 	l->prepared_for = item;
@@ -282,7 +285,8 @@ static void turn_busy(struct drive *d, struct lane *l)
 		turn_closed(d, l);
 		return;
 	}
-	const struct plan_item *item = l->flight_at < l->flight_count ? l->flights[l->flight_at].item : NULL;
+	const struct plan_item *item =
+		l->flight_at < l->flight_count ? l->flights[l->flight_at].item : NULL;
 	if (item && item->q.flags & REQUEST_CANCELLED && !l->has_cancelled) {
 		int64_t cancel_ns = l->sent_ns + item->q.end_ns - item->q.start_ns;
 
@@ -331,7 +335,8 @@ void lane_turn(struct drive *d, struct lane *l)
 	case DRIVER_CHECKING:
 		if (d->now_ns < l->opened_ns + CONNECT_TIMEOUT_NS)
 			break;
-		err_set(&l->driver.why, ERR_ENV, "the target did not take a connection within 15 s");
+		err_set(&l->driver.why, ERR_ENV,
+			"the target did not take a connection within 15 s");
 		d->connecting--;
 		connection_failed(d, l, &l->driver.why);
 		turn_closed(d, l);

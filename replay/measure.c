@@ -2,12 +2,14 @@
 
 #include <stdlib.h>
 
-bool measure_init(struct measure *m, struct replay_result *result, const struct rcap *capture, uint64_t judged,
-	struct err *e)
+bool measure_init(struct measure *m, struct replay_result *result, const struct rcap *capture,
+	uint64_t judged, struct err *e)
 {
 	size_t count = rcap_route_count(capture);
 
-	*m = (struct measure){ .result = result, .capture = capture, .judged = judged, .has_judged = judged != 0 };
+	*m = (struct measure){
+		.result = result, .capture = capture, .judged = judged, .has_judged = judged != 0
+	};
 	m->place = calloc(count + 1, sizeof(*m->place));
 	m->place_count = count;
 	return m->place ? true : err_set(e, ERR_ENV, "could not allocate memory for results");
@@ -34,7 +36,8 @@ static struct replay_route *new_route(struct measure *m, uint32_t id)
 	const struct rcap_route *from = rcap_route(m->capture, id);
 	struct replay_route *route = &r->routes[r->route_count];
 	*route = (struct replay_route){ .id = id, .fingerprint = from ? from->fingerprint : 0 };
-	route->text = from ? strndup(from->text.p ? from->text.p : "", from->text.n) : strdup("other");
+	route->text =
+		from ? strndup(from->text.p ? from->text.p : "", from->text.n) : strdup("other");
 	if (!route->text)
 		return NULL;
 	m->place[id] = (uint32_t)++r->route_count;
@@ -109,12 +112,14 @@ static void keep_sample(struct measure *m, const struct replay_sample *sample)
 		r->samples[r->sample_count++] = *sample;
 }
 
-static void note_error_divergence(struct measure *m, uint32_t route, const char *expected, const char *got)
+static void note_error_divergence(
+	struct measure *m, uint32_t route, const char *expected, const char *got)
 {
 	for (size_t i = 0; i < m->divergence_count; i++) {
 		struct divergence *d = &m->divergences[i];
 
-		if (d->route == route && strcmp(d->expected, expected) == 0 && strcmp(d->got, got) == 0) {
+		if (d->route == route && strcmp(d->expected, expected) == 0 &&
+			strcmp(d->got, got) == 0) {
 			d->count++;
 			return;
 		}
@@ -132,7 +137,8 @@ static void note_error_divergence(struct measure *m, uint32_t route, const char 
 /* Unanswered in the capture, or discarded after another's error: nothing to compare. */
 static bool is_comparable(const struct plan_item *item, const struct driver_answer *answer)
 {
-	return !(item->q.flags & (REQUEST_UNANSWERED | REQUEST_SKIPPED | REQUEST_GAP)) && !answer->is_aborted;
+	return !(item->q.flags & (REQUEST_UNANSWERED | REQUEST_SKIPPED | REQUEST_GAP)) &&
+	       !answer->is_aborted;
 }
 
 static void compare(struct measure *m, struct replay_route *route, const struct plan_item *item,
@@ -172,7 +178,7 @@ void measure_end(struct measure *m, const struct plan_item *item, const struct m
 	}
 	if (m->has_judged && route->fingerprint == m->judged)
 		keep_sample(m, &(struct replay_sample){ t->due_ns, t->sent_ns, t->end_ns,
-					  how == MEASURE_CENSORED, is_error });
+				       how == MEASURE_CENSORED, is_error });
 }
 
 static int by_sent(const void *pa, const void *pb)
@@ -215,8 +221,9 @@ bool measure_finish(struct measure *m, struct err *e)
 		qsort(r->samples, r->sample_count, sizeof(*r->samples), by_sent);
 	for (size_t i = SKIP_NONE + 1; i < SKIP_COUNT; i++)
 		if (m->skipped[i])
-			r->skipped[r->skip_count++] = (struct replay_skip){
-				plan_skip_text((enum plan_skip)i), m->skipped[i] };
+			r->skipped[r->skip_count++] =
+				(struct replay_skip){ plan_skip_text((enum plan_skip)i),
+					m->skipped[i] };
 	r->divergence = json_array();
 	for (size_t i = 0; i < m->divergence_count; i++)
 		add_divergence(m, &m->divergences[i]);

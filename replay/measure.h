@@ -47,8 +47,8 @@ struct measure_times {
 };
 
 /* result is zeroed and the caller's; the capture must outlive the measure. */
-bool measure_init(struct measure *m, struct replay_result *result, const struct rcap *capture, uint64_t judged,
-	struct err *e) MUST_USE;
+bool measure_init(struct measure *m, struct replay_result *result, const struct rcap *capture,
+	uint64_t judged, struct err *e) MUST_USE;
 void measure_skip(struct measure *m, const struct plan_item *item, enum plan_skip skip);
 void measure_unsent(struct measure *m, const struct plan_item *item);
 void measure_sent(struct measure *m, const struct plan_item *item, const struct measure_times *t);

@@ -41,7 +41,8 @@ static bool check_windows(const struct plan_options *o, struct err *e)
 		if (o->windows[i].from_ns >= o->windows[i].to_ns)
 			return err_set(e, ERR_USAGE, "window %zu ends before it starts", i + 1);
 		if (i && o->windows[i].from_ns < o->windows[i - 1].to_ns)
-			return err_set(e, ERR_USAGE, "window %zu begins before window %zu ends", i + 1, i);
+			return err_set(
+				e, ERR_USAGE, "window %zu begins before window %zu ends", i + 1, i);
 	}
 	return true;
 }
@@ -280,13 +281,15 @@ static bool add_item(struct plan *p, struct plan_lane *lane, struct plan_item *i
 	p->bytes += item->size_bytes;
 	p->items++;
 	append(&lane->unit_head, &lane->unit_tail, item, item);
-	bool is_whole = !lane->is_open &&
-			(item->kind == PLAN_CLOSE || item->q.form == FORM_SIMPLE || item->q.flags & REQUEST_SYNC);
+	bool is_whole =
+		!lane->is_open && (item->kind == PLAN_CLOSE || item->q.form == FORM_SIMPLE ||
+					  item->q.flags & REQUEST_SYNC);
 	bool is_held = p->o.is_serial || p->has_route;
 	return is_held && !is_whole ? true : hand_on(p, lane, e);
 }
 
-static bool add_request(struct plan *p, struct plan_lane *lane, const struct request_record *q, struct err *e)
+static bool add_request(
+	struct plan *p, struct plan_lane *lane, const struct request_record *q, struct err *e)
 {
 	struct plan_item *before = last_of(lane);
 	bool has_pipe = before && is_piped(before, q);
@@ -326,7 +329,8 @@ static bool is_lane_wanted(const struct plan *p, const struct plan_lane *lane)
 	return !p->o.max_sessions || lane->ordinal < p->o.max_sessions;
 }
 
-static bool add_close(struct plan *p, struct plan_lane *lane, const struct session_record *s, struct err *e)
+static bool add_close(
+	struct plan *p, struct plan_lane *lane, const struct session_record *s, struct err *e)
 {
 	bool is_inside;
 
@@ -337,7 +341,8 @@ static bool add_close(struct plan *p, struct plan_lane *lane, const struct sessi
 	lane->is_open = false;
 	struct plan_item *item = plan_item_close(s->id);
 	if (item)
-		item->offset_ns = schedule_at(&p->schedule, s->close_ns, &is_inside) + p->pass_offset_ns;
+		item->offset_ns =
+			schedule_at(&p->schedule, s->close_ns, &is_inside) + p->pass_offset_ns;
 	lane->is_unit_wanted = true;
 	return add_item(p, lane, item, e);
 }
@@ -350,7 +355,8 @@ static bool add(struct plan *p, const struct rcap_item *item, struct err *e)
 
 	if (!lane || !is_lane_wanted(p, lane))
 		return true;
-	return is_session ? add_close(p, lane, &item->session, e) : add_request(p, lane, &item->request, e);
+	return is_session ? add_close(p, lane, &item->session, e)
+			  : add_request(p, lane, &item->request, e);
 }
 
 static bool end_pass(struct plan *p, struct err *e)
@@ -379,11 +385,13 @@ static bool end_pass(struct plan *p, struct err *e)
 static bool nothing_wanted(const struct plan *p, struct err *e)
 {
 	if (p->o.route)
-		err_set(e, ERR_INPUT, "%s: no request of route '%s' in what was asked for", p->o.path, p->o.route);
+		err_set(e, ERR_INPUT, "%s: no request of route '%s' in what was asked for",
+			p->o.path, p->o.route);
 	else
 		err_set(e, ERR_INPUT, "%s: no request in the given windows", p->o.path);
 	char from[CLOCK_TEXT_MAX], to[CLOCK_TEXT_MAX];
-	return err_hint(e, "the capture's requests are from %s to %s; transactions begun before a window are left out",
+	return err_hint(e,
+		"the capture's requests are from %s to %s; transactions begun before a window are left out",
 		clock_text(p->index.first_ns, from), clock_text(p->index.last_ns, to));
 }
 
@@ -465,7 +473,8 @@ void plan_release(struct plan *p, struct plan_item *item)
 	free(item);
 }
 
-const struct plan_cell *plan_cells(const struct plan *p, uint64_t session, uint64_t seq, size_t *ret_count)
+const struct plan_cell *plan_cells(
+	const struct plan *p, uint64_t session, uint64_t seq, size_t *ret_count)
 {
 	return plan_index_cells(&p->index, session, seq, ret_count);
 }

@@ -122,7 +122,8 @@ struct plan_item *plan_take(struct plan *p, struct plan_lane *lane);
 struct plan_item *plan_peek(struct plan *p, struct plan_lane *lane);
 void plan_release(struct plan *p, struct plan_item *item);
 /* The cells of one answer that are needed, sorted by row and column. */
-const struct plan_cell *plan_cells(const struct plan *p, uint64_t session, uint64_t seq, size_t *ret_count);
+const struct plan_cell *plan_cells(
+	const struct plan *p, uint64_t session, uint64_t seq, size_t *ret_count);
 
 struct plan_totals {
 	uint64_t requests; /* queued so far */

@@ -133,8 +133,8 @@ bool plan_index_read(struct plan_index *x, struct rcap *capture, struct err *e)
 	enum step step;
 
 	while ((step = rcap_next(capture, &item, e)) == STEP_ITEM) {
-		bool ok = item.kind == RCAP_SESSION ? index_session(x, &item.session, e) :
-						      index_request(x, &item.request, e);
+		bool ok = item.kind == RCAP_SESSION ? index_session(x, &item.session, e)
+						    : index_request(x, &item.request, e);
 		if (!ok)
 			return false;
 	}
@@ -150,8 +150,8 @@ struct plan_lane *plan_index_lane(const struct plan_index *x, uint64_t session)
 	return table_get(&x->lanes, session_key(&session));
 }
 
-const struct plan_cell *plan_index_cells(const struct plan_index *x, uint64_t session, uint64_t seq,
-	size_t *ret_count)
+const struct plan_cell *plan_index_cells(
+	const struct plan_index *x, uint64_t session, uint64_t seq, size_t *ret_count)
 {
 	struct plan_cell key = { .session = session, .seq = seq };
 	size_t low = 0, high = x->cell_count;

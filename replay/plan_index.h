@@ -20,8 +20,8 @@ struct plan_index {
 void plan_index_init(struct plan_index *x);
 bool plan_index_read(struct plan_index *x, struct rcap *capture, struct err *e) MUST_USE;
 struct plan_lane *plan_index_lane(const struct plan_index *x, uint64_t session);
-const struct plan_cell *plan_index_cells(const struct plan_index *x, uint64_t session, uint64_t seq,
-	size_t *ret_count);
+const struct plan_cell *plan_index_cells(
+	const struct plan_index *x, uint64_t session, uint64_t seq, size_t *ret_count);
 void plan_index_free(struct plan_index *x);
 
 #endif

@@ -78,8 +78,9 @@ struct plan_item *plan_item_close(uint64_t session)
 	struct plan_item *item = malloc(sizeof(*item));
 
 	if (item)
-		*item = (struct plan_item){ .kind = PLAN_CLOSE, .size_bytes = sizeof(*item),
-			.q.session = session };
+		*item = (struct plan_item){
+			.kind = PLAN_CLOSE, .size_bytes = sizeof(*item), .q.session = session
+		};
 	return item;
 }
 
@@ -146,5 +147,6 @@ char plan_item_verb(struct slice template_text)
 				return 'C';
 		return has_second && sql_word_is(&second, "to") ? 0 : 'C';
 	}
-	return sql_word_is(&t, "commit") || sql_word_is(&t, "end") || sql_word_is(&t, "abort") ? 'C' : 0;
+	return sql_word_is(&t, "commit") || sql_word_is(&t, "end") || sql_word_is(&t, "abort") ? 'C'
+											       : 0;
 }

@@ -30,7 +30,8 @@ bool plan_units_put(struct plan_units *u, struct plan_item *head, struct plan_it
 		u->room = room;
 	}
 	size_t i = u->count++;
-	u->items[i] = (struct plan_unit){ head->offset_ns, head->q.session, head->q.seq, head, tail };
+	u->items[i] =
+		(struct plan_unit){ head->offset_ns, head->q.session, head->q.seq, head, tail };
 	for (; i > 0 && is_before(&u->items[i], &u->items[(i - 1) / 2]); i = (i - 1) / 2)
 		swap(&u->items[i], &u->items[(i - 1) / 2]);
 	return true;

@@ -43,13 +43,14 @@ static bool wait_for_check(struct driver_pg *d, int epoll_fd, const struct run *
 static bool refuse_superuser(struct err *e)
 {
 	err_set(e, ERR_REFUSED, "traffic is not replayed as a superuser");
-	return err_hint(e, "use the role reprod_replay that 'reprod snapshot build' makes, another role "
-			   "without superuser rights, or --allow-superuser");
+	return err_hint(e,
+		"use the role reprod_replay that 'reprod snapshot build' makes, another role "
+		"without superuser rights, or --allow-superuser");
 }
 
 /* Everything that may refuse, before a captured statement is sent. */
-static bool check_target(const struct replay_options *o, const struct run *r, const struct json *head,
-	struct mark *ret_mark, struct err *e)
+static bool check_target(const struct replay_options *o, const struct run *r,
+	const struct json *head, struct mark *ret_mark, struct err *e)
 {
 	struct driver_pg d = { 0 };
 	struct cells cells = { 0 };
@@ -79,7 +80,8 @@ out:
 	return ok;
 }
 
-static void fill_in(struct replay_result *ret, const struct plan *plan, const struct replay_options *o)
+static void fill_in(
+	struct replay_result *ret, const struct plan *plan, const struct replay_options *o)
 {
 	const struct plan_totals *t = plan_totals(plan);
 
@@ -103,7 +105,8 @@ static bool drive(struct drive *d, struct replay_result *ret, struct err *e)
 	return ok;
 }
 
-bool replay_run(const struct run *r, const struct replay_options *o, struct replay_result *ret, struct err *e)
+bool replay_run(const struct run *r, const struct replay_options *o, struct replay_result *ret,
+	struct err *e)
 {
 	struct plan_options want = {
 		.path = o->capture_path,
@@ -132,8 +135,13 @@ bool replay_run(const struct run *r, const struct replay_options *o, struct repl
 	}
 	if (!measure_init(m, ret, plan_capture(plan), o->judged_fingerprint, e))
 		goto out;
-	struct drive d = { .run = r, .o = o, .plan = plan, .measure = m, .mark = ret->mark,
-		.epoll_fd = -1, .timer_fd = -1,
+	struct drive d = { .run = r,
+		.o = o,
+		.plan = plan,
+		.measure = m,
+		.mark = ret->mark,
+		.epoll_fd = -1,
+		.timer_fd = -1,
 		.timeout_ns = o->request_timeout_ns ? o->request_timeout_ns : DEFAULT_TIMEOUT_NS };
 	ok = drive(&d, ret, e);
 out:

@@ -100,7 +100,8 @@ struct replay_result {
 };
 
 /* True also when fidelity is below the bar; *e tells refusals and failures. */
-bool replay_run(const struct run *r, const struct replay_options *o, struct replay_result *ret, struct err *e) MUST_USE;
+bool replay_run(const struct run *r, const struct replay_options *o, struct replay_result *ret,
+	struct err *e) MUST_USE;
 /* The document of `replay --json`. */
 struct json *replay_json(const struct replay_result *result);
 void replay_result_free(struct replay_result *result);

@@ -41,7 +41,8 @@ static struct json *route_json(const struct replay_route *route)
 	json_set(j, "due_ms", times_json(&route->due_us));
 	/* True: a value counted at its age lies at or below the p99, read it as ">=". */
 	json_set_bool(j, "p99_is_at_least",
-		route->censored > 0 && (double)route->censored >= 0.01 * (double)route->service_us.total);
+		route->censored > 0 &&
+			(double)route->censored >= 0.01 * (double)route->service_us.total);
 	return j;
 }
 

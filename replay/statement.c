@@ -34,7 +34,8 @@ static bool make_room(struct statement *s, const struct request_record *q)
 }
 
 /* Offsets first: the buffer may move while it grows. */
-static bool substitute(struct statement *s, const struct request_record *q, const struct cells *known)
+static bool substitute(
+	struct statement *s, const struct request_record *q, const struct cells *known)
 {
 	char spelled[CELL_TEXT_MAX + 2];
 	size_t length;
@@ -47,8 +48,9 @@ static bool substitute(struct statement *s, const struct request_record *q, cons
 		return false;
 	for (size_t i = 0; i < q->edge_count; i++) {
 		const struct edge *edge = &q->edges[i];
-		const struct cell *cell =
-			edge->is_strong && edge->value < q->value_count ? cells_get(known, q->session, edge) : NULL;
+		const struct cell *cell = edge->is_strong && edge->value < q->value_count
+						  ? cells_get(known, q->session, edge)
+						  : NULL;
 
 		if (!cell || !cell_spell(cell, &s->values[edge->value], spelled, &length))
 			continue;
@@ -98,7 +100,8 @@ bool statement_build(struct statement *s, const struct plan_item *item, struct s
 	if (!wants_text)
 		return true;
 	buf_reset(&s->text);
-	return record_statement_text(template_text, s->values, q->value_count, &s->text) && s->text.n > 0;
+	return record_statement_text(template_text, s->values, q->value_count, &s->text) &&
+	       s->text.n > 0;
 }
 
 void statement_free(struct statement *s)

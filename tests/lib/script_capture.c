@@ -35,9 +35,9 @@ static uint8_t form_of(const char *word)
 	static const struct {
 		const char *word;
 		uint8_t form;
-	} forms[] = { { "simple", FORM_SIMPLE }, { "unnamed", FORM_UNNAMED }, { "named", FORM_NAMED },
-		{ "prepare", FORM_PREPARE }, { "copyin", FORM_COPY_IN }, { "copyout", FORM_COPY_OUT },
-		{ "fetch", FORM_FETCH } };
+	} forms[] = { { "simple", FORM_SIMPLE }, { "unnamed", FORM_UNNAMED },
+		{ "named", FORM_NAMED }, { "prepare", FORM_PREPARE }, { "copyin", FORM_COPY_IN },
+		{ "copyout", FORM_COPY_OUT }, { "fetch", FORM_FETCH } };
 
 	for (size_t i = 0; i < LENGTH(forms); i++)
 		if (strcmp(word, forms[i].word) == 0)
@@ -221,8 +221,8 @@ static uint32_t route_of(struct rcap_writer *w, struct slice sql)
 	return rcap_add_route(w, PROTOCOL_PG, hash, (struct slice){ text, n });
 }
 
-static bool write_all(struct script *s, struct rcap_writer *w, const struct json *head, const char *server,
-	struct err *e)
+static bool write_all(struct script *s, struct rcap_writer *w, const struct json *head,
+	const char *server, struct err *e)
 {
 	for (size_t i = 0; i < s->session_count; i++) {
 		struct session_record r = s->sessions[i];
@@ -284,8 +284,8 @@ static bool read_all(struct script *s, FILE *script, struct err *e)
 	return ok;
 }
 
-bool script_capture_write(FILE *script, const char *path, const char *server_address, int server_port,
-	struct err *e)
+bool script_capture_write(
+	FILE *script, const char *path, const char *server_address, int server_port, struct err *e)
 {
 	struct script *s = calloc(1, sizeof(*s));
 	char server[300];

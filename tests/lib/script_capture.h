@@ -24,8 +24,8 @@
 /* Midnight of 2026-01-01 UTC, when scripts begin. */
 #define SCRIPT_START_NS INT64_C(1767225600000000000)
 
-bool script_capture_write(FILE *script, const char *path, const char *server_address, int server_port,
-	struct err *e);
+bool script_capture_write(
+	FILE *script, const char *path, const char *server_address, int server_port, struct err *e);
 bool script_capture_write_text(const char *script, const char *path, struct err *e);
 
 #endif

@@ -19,7 +19,8 @@ static void a_key_is_spelled_as_what_it_replaces(void **state)
 		{ "5001", { .bytes = { "17", 2 } }, "5001", 4 },
 		{ "5001", { .bytes = { "'17'", 4 } }, "'5001'", 6 },
 		{ "5001", { .is_bind = true, .bytes = { "17", 2 } }, "5001", 4 },
-		{ "258", { .is_bind = true, .format = 1, .bytes = { "\0\0\0\7", 4 } }, "\0\0\1\2", 4 },
+		{ "258", { .is_bind = true, .format = 1, .bytes = { "\0\0\0\7", 4 } }, "\0\0\1\2",
+			4 },
 		{ "-1", { .is_bind = true, .format = 1, .bytes = { "\0\0\0\0\0\0\0\7", 8 } },
 			"\377\377\377\377\377\377\377\377", 8 },
 		{ "00010203-0405-0607-0809-0a0b0c0d0e0f",
@@ -84,10 +85,14 @@ static void the_newest_answer_counts_and_old_ones_go(void **state)
 
 static void a_statement_gets_its_literals_and_keys_back(void **state)
 {
-	struct value values[] = { literal(0, "17"), literal(1, "'x'"), { .is_bind = true, .bytes = { "17", 2 } } };
+	struct value values[] = { literal(0, "17"), literal(1, "'x'"),
+		{ .is_bind = true, .bytes = { "17", 2 } } };
 	struct edge edges[] = { { .from_seq = 3, .value = 0, .is_strong = true },
 		{ .from_seq = 3, .value = 2, .is_strong = true } };
-	struct plan_item item = { .q = { .session = 1, .values = values, .value_count = 3, .edges = edges,
+	struct plan_item item = { .q = { .session = 1,
+					  .values = values,
+					  .value_count = 3,
+					  .edges = edges,
 					  .edge_count = 2 } };
 	struct statement s = { 0 };
 	struct cells c = { 0 };

@@ -36,7 +36,8 @@ static int close_capture(void **state)
 
 static struct plan_item item_of(uint32_t route, const char *sqlstate)
 {
-	struct plan_item item = { .kind = PLAN_REQUEST, .q = { .route = route, .rows = 1, .end_ns = 5 * MS } };
+	struct plan_item item = { .kind = PLAN_REQUEST,
+		.q = { .route = route, .rows = 1, .end_ns = 5 * MS } };
 
 	snprintf(item.q.sqlstate, sizeof(item.q.sqlstate), "%s", sqlstate);
 	return item;
@@ -62,14 +63,16 @@ static void planned_is_sent_and_skipped_and_failed(void **state)
 	rng_seed(&rng, 7);
 	assert_true(measure_init(&m, &r, capture, 0, &e));
 	for (int i = 0; i < 5000; i++) {
-		struct plan_item item = item_of((uint32_t)rng_below(&rng, 5), rng_below(&rng, 3) ? "" : "23505");
+		struct plan_item item =
+			item_of((uint32_t)rng_below(&rng, 5), rng_below(&rng, 3) ? "" : "23505");
 		struct measure_times t = { 0, 0, MS, 3 * MS };
 		struct driver_answer answer = { .rows = rng_below(&rng, 2) };
 
 		item.kind = rng_below(&rng, 20) ? PLAN_REQUEST : PLAN_PREPARE;
 		switch (rng_below(&rng, 4)) {
 		case 0:
-			measure_skip(&m, &item, (enum plan_skip)(1 + rng_below(&rng, SKIP_COUNT - 1)));
+			measure_skip(
+				&m, &item, (enum plan_skip)(1 + rng_below(&rng, SKIP_COUNT - 1)));
 			break;
 		case 1:
 			measure_unsent(&m, &item);
@@ -132,7 +135,8 @@ static void an_error_is_divergence_only_when_production_had_another(void **state
 	struct measure_times t = { 0, 0, 0, MS };
 	static const struct {
 		const char *captured, *replayed;
-	} cases[] = { { "23505", "23505" }, { "23505", "" }, { "", "40001" }, { "", "40001" }, { "", "" } };
+	} cases[] = { { "23505", "23505" }, { "23505", "" }, { "", "40001" }, { "", "40001" },
+		{ "", "" } };
 
 	(void)state;
 	assert_true(measure_init(&m, &r, capture, 0, &e));
@@ -154,8 +158,13 @@ static void an_error_is_divergence_only_when_production_had_another(void **state
 
 static struct replay_result whole(void)
 {
-	return (struct replay_result){ .planned = 1000, .sent = 990, .skipped = { { "external effect", 10 } },
-		.skip_count = 1, .sessions = 10, .sessions_planned = 10, .duration_ns = NS_PER_S,
+	return (struct replay_result){ .planned = 1000,
+		.sent = 990,
+		.skipped = { { "external effect", 10 } },
+		.skip_count = 1,
+		.sessions = 10,
+		.sessions_planned = 10,
+		.duration_ns = NS_PER_S,
 		.own_cpu_ns = NS_PER_S / 10 };
 }
 

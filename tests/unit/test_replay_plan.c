@@ -11,7 +11,7 @@
 #include "tests/lib/script_capture.h"
 
 #define MS NS_PER_MS
-#define T(ms) (SCRIPT_START_NS + (ms) * MS)
+#define T(ms) (SCRIPT_START_NS + (ms)*MS)
 
 static char path[64];
 
@@ -73,8 +73,8 @@ static const char *lane_text(struct plan *p, struct plan_lane *lane, char text[1
 		if (item->kind == PLAN_CLOSE)
 			sql = SLICE("close");
 		n += (size_t)snprintf(text + n, 1000 - n, "%s%s%lld:%.*s%s", n ? "," : "",
-			item->is_chained ? "+" : "", (long long)(item->offset_ns / MS), (int)sql.n, sql.p,
-			item->is_piped ? "|" : "");
+			item->is_chained ? "+" : "", (long long)(item->offset_ns / MS), (int)sql.n,
+			sql.p, item->is_piped ? "|" : "");
 		plan_release(p, item);
 	}
 	return text;
@@ -113,14 +113,16 @@ static void a_transaction_belongs_to_the_window_of_its_start(void **state)
 {
 	/* begin at 10 is inside, its commit at 50 is not; the window from 18 has its update. */
 	struct replay_window first = { T(5), T(18) }, second = { T(18), T(75) };
-	struct plan *p = plan_of(two_sessions, (struct plan_options){ .windows = &first, .window_count = 1 });
+	struct plan *p = plan_of(
+		two_sessions, (struct plan_options){ .windows = &first, .window_count = 1 });
 	char text[1000];
 
 	(void)state;
 	fill(p);
 	for (struct plan_lane *lane; (lane = plan_next_touched(p));)
 		if (lane->session == 1)
-			assert_string_equal(lane_text(p, lane, text), "5:begin,+13:update a,+13:commit");
+			assert_string_equal(
+				lane_text(p, lane, text), "5:begin,+13:update a,+13:commit");
 	plan_close(p);
 	p = plan_of(two_sessions, (struct plan_options){ .windows = &second, .window_count = 1 });
 	fill(p);
@@ -191,7 +193,8 @@ static void a_route_brings_its_transactions_whole(void **state)
 
 	(void)state;
 	fill(p);
-	assert_string_equal(lane_text(p, plan_next_touched(p), text), "0:begin,+10:update a,+40:commit");
+	assert_string_equal(
+		lane_text(p, plan_next_touched(p), text), "0:begin,+10:update a,+40:commit");
 	plan_close(p);
 }
 
@@ -214,8 +217,8 @@ static void statements_before_a_sync_are_one_pipeline(void **state)
 
 static void reasons_to_skip_are_found(void **state)
 {
-	static const enum plan_skip expected[] = { SKIP_EXTERNAL, SKIP_TEXT_UNKNOWN, SKIP_VALUE_LOST,
-		SKIP_SECRET, SKIP_FETCH, SKIP_COPY_ROWS, SKIP_NONE };
+	static const enum plan_skip expected[] = { SKIP_EXTERNAL, SKIP_TEXT_UNKNOWN,
+		SKIP_VALUE_LOST, SKIP_SECRET, SKIP_FETCH, SKIP_COPY_ROWS, SKIP_NONE };
 	struct plan *p = plan_of("1 10 1 II simple 0 external | select a\n"
 				 "1 20 1 II simple 0 unknown | select a\n"
 				 "1 30 1 II simple 0 lost | select a\n"
@@ -262,7 +265,8 @@ static void the_plan_is_read_on_as_memory_comes_free(void **state)
 
 	(void)state;
 	for (int i = 0; i < 300; i++)
-		n += (size_t)snprintf(script + n, sizeof(script) - n, "1 %d 1 II simple 1 | select %d\n", i * 2, i);
+		n += (size_t)snprintf(script + n, sizeof(script) - n,
+			"1 %d 1 II simple 1 | select %d\n", i * 2, i);
 	struct plan *p = plan_of(script, (struct plan_options){ .cap_bytes = 10000 });
 	struct plan_lane *lane = NULL;
 	struct err e = { 0 };
@@ -304,7 +308,8 @@ static void a_looping_plan_starts_over_after_its_length(void **state)
 static void nothing_in_the_window_is_bad_input(void **state)
 {
 	struct replay_window window = { T(50000), T(60000) };
-	struct plan *p = plan_of(two_sessions, (struct plan_options){ .windows = &window, .window_count = 1 });
+	struct plan *p = plan_of(
+		two_sessions, (struct plan_options){ .windows = &window, .window_count = 1 });
 	struct err e = { 0 };
 
 	(void)state;

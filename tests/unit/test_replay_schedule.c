@@ -13,9 +13,9 @@ static void windows_lie_end_to_end(void **state)
 	static const struct {
 		int64_t t, at;
 		bool is_inside;
-	} cases[] = { { 0, 0, false }, { 1000, 0, true }, { 1999, 999, true }, { 2000, 1000, false },
-		{ 4000, 1000, false }, { 5000, 1000, true }, { 5500, 1500, true }, { 6000, 2000, false },
-		{ 9000, 2000, false } };
+	} cases[] = { { 0, 0, false }, { 1000, 0, true }, { 1999, 999, true },
+		{ 2000, 1000, false }, { 4000, 1000, false }, { 5000, 1000, true },
+		{ 5500, 1500, true }, { 6000, 2000, false }, { 9000, 2000, false } };
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -40,7 +40,9 @@ static void speed_divides_offsets_and_length(void **state)
 static void outside_a_transaction_due_is_absolute(void **state)
 {
 	struct schedule s = { two, 2, 1, false };
-	struct schedule_turn t = { .offset_ns = 700 * MS, .think_ns = 5 * MS, .has_previous = true,
+	struct schedule_turn t = { .offset_ns = 700 * MS,
+		.think_ns = 5 * MS,
+		.has_previous = true,
 		.previous_end_ns = 100 * MS };
 
 	(void)state;
@@ -54,8 +56,11 @@ static void inside_a_transaction_due_is_reply_plus_think_time(void **state)
 {
 	struct schedule s = { two, 2, 1, false };
 	/* Captured 3 s into a lock wait; here the previous reply was quick. */
-	struct schedule_turn t = { .offset_ns = 3100 * MS, .think_ns = 7 * MS, .is_chained = true,
-		.has_previous = true, .previous_end_ns = 100 * MS };
+	struct schedule_turn t = { .offset_ns = 3100 * MS,
+		.think_ns = 7 * MS,
+		.is_chained = true,
+		.has_previous = true,
+		.previous_end_ns = 100 * MS };
 
 	(void)state;
 	assert_int_equal(schedule_due(&s, &t), 107 * MS);
@@ -68,7 +73,9 @@ static void inside_a_transaction_due_is_reply_plus_think_time(void **state)
 static void think_time_is_not_divided_by_speed(void **state)
 {
 	struct schedule s = { two, 2, 10, false };
-	struct schedule_turn t = { .think_ns = 50 * MS, .is_chained = true, .has_previous = true,
+	struct schedule_turn t = { .think_ns = 50 * MS,
+		.is_chained = true,
+		.has_previous = true,
 		.previous_end_ns = 10 * MS };
 
 	(void)state;
@@ -78,7 +85,9 @@ static void think_time_is_not_divided_by_speed(void **state)
 static void closed_loop_keeps_think_time_everywhere(void **state)
 {
 	struct schedule s = { two, 2, 1, true };
-	struct schedule_turn t = { .offset_ns = 700 * MS, .think_ns = 5 * MS, .has_previous = true,
+	struct schedule_turn t = { .offset_ns = 700 * MS,
+		.think_ns = 5 * MS,
+		.has_previous = true,
 		.previous_end_ns = 100 * MS };
 
 	(void)state;
