@@ -134,7 +134,7 @@ ENV = REPROD_SHARE="$(CURDIR)"
 
 demo: deps
 	$(Q)$(MAKE) --no-print-directory all
-	$(Q)$(ENV) $(BINARY) demo --all $(DEMO)
+	$(Q)$(ENV) $(BINARY) demo $(DEMO)
 
 demo-repeat: deps
 	$(Q)$(MAKE) --no-print-directory all
