@@ -4,10 +4,9 @@
 #include <stdlib.h>
 
 #include "core/base/quantile.h"
+#include "correlate/shift.h"
 
-/* Blocks needed on either side of a level shift, and an eighth of them all: fewer are a
- * spike at an end. */
-enum { SIDE_MIN = 8, ROUNDS = 5, BLOCKS_MAX = 256 };
+enum { ROUNDS = 5 };
 
 static const double quiet_share = 0.7, flag_p = 1e-3, tail = 0.01;
 
@@ -153,180 +152,6 @@ static void fit_segment(struct baseline_segment *segment, const struct series_ro
 	set_limits(segment);
 }
 
-struct split {
-	size_t at; /* first used bucket after the step */
-	double auc; /* P(a value after is above a value before) */
-	double score;
-};
-
-static double median_of(double *values, size_t n)
-{
-	quantile_sort(values, n);
-	return quantile_of(values, n, 0.5);
-}
-
-/* Mid-ranks of n values. */
-static void rank_values(const double *values, size_t n, struct ranked *work, double *ranks)
-{
-	for (size_t i = 0; i < n; i++)
-		work[i] = (struct ranked){ values[i], i };
-	qsort(work, n, sizeof(*work), by_value);
-	for (size_t i = 0; i < n;) {
-		size_t end = i;
-
-		while (end < n && work[end].value == work[i].value)
-			end++;
-		for (size_t k = i; k < end; k++)
-			ranks[work[k].index] = (double)(i + end + 1) / 2;
-		i = end;
-	}
-}
-
-static struct split best_split(const double *ranks, size_t n, size_t side)
-{
-	struct split best = { 0 };
-	double sum = 0; /* ranks before the split */
-
-	for (size_t at = 1; at < n; at++) {
-		double before = (double)at, after = (double)(n - at);
-
-		sum += ranks[at - 1];
-		if (at < side || n - at < side)
-			continue;
-		double u = before * after - (sum - before * (before + 1) / 2);
-		double score =
-			(u - before * after / 2) / sqrt(before * after * ((double)n + 1) / 12);
-		if (score > best.score)
-			best = (struct split){ at, u / (before * after), score };
-	}
-	return best;
-}
-
-/* Consecutive requests, so that a thin route is judged by what it has. */
-struct block {
-	int64_t tick; /* of its first request */
-	double p50, p90, p99; /* us; p99 only with 100 requests */
-};
-
-static double block_quantile(const uint32_t *bins, uint64_t n, double q)
-{
-	uint64_t rank = quantile_rank(n, q), seen = 0;
-
-	for (uint32_t i = 0; i < SERIES_BINS; i++) {
-		seen += bins[i];
-		if (seen >= rank)
-			return series_bin_us(i);
-	}
-	return 0;
-}
-
-/* Blocks of at least `size` requests in order of arrival; the rest at the end is left out. */
-static size_t make_blocks(const struct series_route *r, uint64_t size, struct block *blocks)
-{
-	uint32_t bins[SERIES_BINS] = { 0 };
-	uint64_t n = 0;
-	size_t count = 0;
-
-	for (size_t i = 0; i < r->count && count < BLOCKS_MAX; i++) {
-		if (!n)
-			blocks[count].tick = series_cell_tick(r->cells[i]);
-		bins[series_cell_bin(r->cells[i])] += series_cell_count(r->cells[i]);
-		n += series_cell_count(r->cells[i]);
-		if (n < size)
-			continue;
-		blocks[count].p50 = block_quantile(bins, n, 0.5);
-		blocks[count].p90 = block_quantile(bins, n, 0.9);
-		blocks[count].p99 = n < QUANTILE_P99_MIN ? NAN : block_quantile(bins, n, 0.99);
-		count++;
-		n = 0;
-		memset(bins, 0, sizeof(bins));
-	}
-	return count;
-}
-
-/* Still up in the last third: a spike that ends is none of ours. */
-static bool has_stayed(const double *values, size_t at, size_t n, double before)
-{
-	size_t first = n - (n - at + 2) / 3, high = 0;
-
-	for (size_t i = first; i < n; i++)
-		high += values[i] >= 1.3 * before;
-	return high * 10 >= (n - first) * 9;
-}
-
-struct shift {
-	int64_t from_tick, at_tick, to_tick; /* two blocks around the step */
-	double ratio, score;
-};
-
-static void find_shift(const struct block *blocks, size_t n, size_t which, struct shift *best)
-{
-	double values[BLOCKS_MAX], ranks[BLOCKS_MAX];
-	struct ranked work[BLOCKS_MAX];
-	size_t side = n / 8 > SIDE_MIN ? n / 8 : SIDE_MIN;
-
-	if (n < 2 * side)
-		return;
-	for (size_t i = 0; i < n; i++)
-		values[i] = which == 0 ? blocks[i].p50 : which == 1 ? blocks[i].p90 : blocks[i].p99;
-	if (isnan(values[0]))
-		return;
-	rank_values(values, n, work, ranks);
-	struct split split = best_split(ranks, n, side);
-	if (!split.at || split.auc < 0.95)
-		return;
-	memcpy(ranks, values, n * sizeof(*values));
-	double before = median_of(ranks, split.at);
-	double after = median_of(ranks + split.at, n - split.at);
-	if (after < 1.5 * before || after - before < 200 ||
-		!has_stayed(values, split.at, n, before) || split.score <= best->score)
-		return;
-	size_t from = split.at > 2 ? split.at - 2 : 0, to = split.at + 2 < n ? split.at + 2 : n - 1;
-	*best = (struct shift){ blocks[from].tick, blocks[split.at].tick, blocks[to].tick,
-		after / before, split.score };
-}
-
-static bool look_for_shift(const struct series_route *r, struct shift *best)
-{
-	struct block *blocks = calloc(BLOCKS_MAX, sizeof(*blocks));
-	uint64_t fine = r->requests / 200 > 10 ? r->requests / 200 : 10;
-	uint64_t coarse = fine > QUANTILE_P99_MIN ? fine : QUANTILE_P99_MIN;
-
-	*best = (struct shift){ 0 };
-	if (!blocks)
-		return false;
-	size_t n = make_blocks(r, fine, blocks);
-	find_shift(blocks, n, 0, best);
-	find_shift(blocks, n, 1, best);
-	find_shift(blocks, make_blocks(r, coarse, blocks), 2, best);
-	free(blocks);
-	return best->score > 0;
-}
-
-/* To the tick: where the running sum of the deviations from the mean turns up. */
-static int64_t refine(const struct series_route *r, const struct shift *shift, uint32_t bin)
-{
-	size_t first = bucket_cell_at(r, shift->from_tick), end = bucket_cell_at(r, shift->to_tick);
-	double n = 0, k = 0, sum = 0, lowest = 0;
-	int64_t tick = shift->at_tick;
-
-	for (size_t c = first; c < end; c++) {
-		n += series_cell_count(r->cells[c]);
-		k += series_cell_bin(r->cells[c]) > bin ? series_cell_count(r->cells[c]) : 0;
-	}
-	for (size_t c = first; c < end; c++) {
-		double count = series_cell_count(r->cells[c]);
-		double value = (series_cell_bin(r->cells[c]) > bin ? count : 0) - count * k / n;
-
-		if (value > 0 && sum <= lowest) {
-			lowest = sum;
-			tick = series_cell_tick(r->cells[c]);
-		}
-		sum += value;
-	}
-	return tick;
-}
-
 static size_t bucket_of(const struct bucket_list *buckets, int64_t wall_ns)
 {
 	int64_t i = (wall_ns - buckets->items[0].start_ns) / buckets->width_ns;
@@ -339,11 +164,10 @@ static void split_at(struct baseline *base, const struct series *s, const struct
 {
 	struct baseline_segment *segments = base->segments;
 
-	size_t step = bucket_of(buckets, series_tick_ns(s, shift->at_tick));
-	fit_segment(&segments[0], r, buckets, 0, step ? step : 1, work);
-	segments[1].from_tick = refine(r, shift, segments[0].bin);
-	base->shift_ns = series_tick_ns(s, segments[1].from_tick);
+	base->shift_ns = series_tick_ns(s, shift->tick);
 	base->shift_ratio = shift->ratio;
+	base->shift_quantile = shift->quantile;
+	segments[1].from_tick = shift->tick;
 	size_t border = bucket_of(buckets, base->shift_ns);
 	/* The bucket in which it happened is half of each: it tells neither level. */
 	fit_segment(&segments[0], r, buckets, 0, border ? border : 1, work);
@@ -361,7 +185,7 @@ void baseline_fit(struct baseline *base, const struct series *s, const struct se
 
 	*base = (struct baseline){ .segments[0].from_tick = INT64_MIN };
 	if (work && r->requests >= QUANTILE_P99_MIN) {
-		bool has_shift = look_for_shift(r, &shift);
+		bool has_shift = shift_find(&shift, r);
 
 		if (has_shift)
 			split_at(base, s, r, buckets, &shift, work);

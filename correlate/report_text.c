@@ -162,9 +162,9 @@ static void print_level(const struct tested_route *t, FILE *to)
 		fprintf(to, "n=%llu: p99 not estimable, max %.3f ms\n", n,
 			(double)v->route->max_us / 1e3);
 	else if (v->base.has_shift)
-		fprintf(to, "n=%llu, p99 %.4g ms, then %.4g ms: a level shift, median %.1f times\n",
+		fprintf(to, "n=%llu, p99 %.4g ms, then %.4g ms: a level shift, p%.0f %.3g times\n",
 			n, v->base.segments[0].p99_ms, v->base.segments[1].p99_ms,
-			v->base.shift_ratio);
+			100 * v->base.shift_quantile, v->base.shift_ratio);
 	else
 		fprintf(to, "n=%llu, quiet p99 %.4g ms, max %.4g ms\n", n,
 			v->base.segments[0].p99_ms, (double)v->route->max_us / 1e3);
