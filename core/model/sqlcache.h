@@ -10,7 +10,8 @@
 
 #include "core/model/sqlshape.h"
 
-enum cached { CACHED_SHAPE, CACHED_TEXT };
+/* The second two: of sessions where backslashes escape in '...'. */
+enum cached { CACHED_SHAPE, CACHED_TEXT, CACHED_ESCAPING, CACHED_ESCAPING_TEXT };
 
 struct sqlcache_entry {
 	struct sqlcache_entry *next; /* in the bucket */

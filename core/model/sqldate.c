@@ -3,7 +3,7 @@
 #include "core/model/token_permute.h"
 
 enum { TWEAK_DAY = 0x64, TWEAK_YEAR_DAY = 0x79, TWEAK_SECOND = 0x73, TWEAK_FRACTION = 0x66 };
-enum { SECONDS_PER_DAY = 86400 };
+enum { SECONDS_PER_DAY = 86400, FRACTION_MAX = 9 };
 
 /* Days since 0000-03-01, as in Howard Hinnant, "chrono-Compatible Low-Level Date
  * Algorithms"; 730425 of them lie before 2000-01-01. */
@@ -92,6 +92,9 @@ static bool read_time(struct slice s, size_t at, struct sqldate *d)
 	if (d->has_seconds && has_byte(s, at, '.'))
 		for (at++; at < s.n && read_digits(s, at, 1) >= 0; at++)
 			;
+	/* More digits than a clock has would be something else in a date's clothes. */
+	if (at > d->tail_at + 1 + FRACTION_MAX)
+		return false;
 	return is_zone((struct slice){ s.p + at, s.n - at });
 }
 
@@ -187,11 +190,10 @@ void sqldate_token(const struct token_key *k, struct slice value, struct buf *ou
 	write_digits(p + d.time_at + 3, 2, second / 60 % 60);
 	if (d.has_seconds)
 		write_digits(p + d.time_at + 6, 2, second % 60);
-	/* At most six digits matter to PostgreSQL; more would not fit a number. */
 	size_t from = d.tail_at + 1, n = 0;
 	uint64_t v = 0, size = 1;
 	if (has_byte(value, d.tail_at, '.'))
-		for (; n < 9 && read_digits(value, from + n, 1) >= 0; n++, size *= 10)
+		for (; n < FRACTION_MAX && read_digits(value, from + n, 1) >= 0; n++, size *= 10)
 			v = 10 * v + (uint64_t)(value.p[from + n] - '0');
 	if (n)
 		write_digits(

@@ -105,13 +105,14 @@ static void decode_segment(struct slice s, enum quoting quoting, struct buf *out
 }
 
 /* The value of '...', E'...', U&'...', N'...' and their continuations. */
-static void decode_string(struct slice text, struct buf *out)
+static void decode_string(struct slice text, bool is_backslash_escape, struct buf *out)
 {
 	struct sqllex lex;
 	struct sql_token t;
-	enum quoting quoting = QUOTING_PLAIN;
+	enum quoting quoting = is_backslash_escape ? QUOTING_ESCAPES : QUOTING_PLAIN;
 
 	sqllex_init(&lex, text);
+	lex.is_backslash_escape = is_backslash_escape;
 	for (bool is_first = true; sqllex_next(&lex, &t) == STEP_ITEM; is_first = false) {
 		size_t prefix = t.text.p[0] == '\'' ? 0 : t.text.p[1] == '&' ? 2 : 1;
 
@@ -219,7 +220,12 @@ static enum value_action scrub_number(const struct sqlvalue *v, const struct sql
 {
 	struct slice number = canonical_number(item->text, scratch);
 
-	return number.n ? sqlvalue_scrub(v, number, slot, out, ret_flags) : drop(ret_flags);
+	enum token_class class = token_class_of(number);
+
+	/* An exponent past four digits is no number of any type. */
+	if (class != TOKEN_DIGITS && class != TOKEN_NUMBER)
+		return drop(ret_flags);
+	return sqlvalue_scrub(v, number, slot, out, ret_flags);
 }
 
 /* The bare word of a setting or a role; a quoted name stays one. */
@@ -267,7 +273,7 @@ enum value_action sqlliteral_scrub(const struct sqlvalue *v, const struct sql_to
 	if (item->kind == SQL_DOLLAR)
 		buf_add_slice(plain, dollar_body(item->text));
 	else
-		decode_string(item->text, plain);
+		decode_string(item->text, v->is_backslash_escape, plain);
 	enum value_action action = sqlvalue_scrub(v, buf_slice(plain), slot, scrubbed, ret_flags);
 	if (plain->is_full || scrubbed->is_full)
 		return drop(ret_flags);

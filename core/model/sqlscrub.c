@@ -22,7 +22,7 @@ struct sqlscrub *sqlscrub_new(
 
 	if (!s)
 		return NULL;
-	s->value = (struct sqlvalue){ policy, key };
+	s->value = (struct sqlvalue){ .policy = policy, .key = key };
 	arena_init(&s->arena, VALUES_BYTES_MAX);
 	if (!sqlcache_init(&s->cache, cache_bytes ? cache_bytes : CACHE_DEFAULT,
 		    token_hash(key, SLICE("cache")))) {
@@ -92,6 +92,7 @@ static bool read_skeleton(struct sqlscrub *s, struct slice text)
 	if (!to)
 		return false;
 	sqlread_init(&r, text);
+	r.lex.is_backslash_escape = s->value.is_backslash_escape;
 	while ((item = literal_room(s)) && (step = sqlread_next(&r, item)) == STEP_ITEM) {
 		if (item->has_gap)
 			*to++ = ' ';
@@ -119,6 +120,7 @@ static bool read_items(struct sqlscrub *s, struct slice text)
 
 	s->item_count = 0;
 	sqlread_init(&r, text);
+	r.lex.is_backslash_escape = s->value.is_backslash_escape;
 	while ((step = sqlread_next(&r, &item)) == STEP_ITEM) {
 		struct sql_token *p =
 			grown(s->items, &s->item_cap, s->item_count, sizeof(item), ITEMS_MAX);
@@ -131,12 +133,23 @@ static bool read_items(struct sqlscrub *s, struct slice text)
 	return step == STEP_END;
 }
 
+/* What a text says depends on how backslashes are read. */
+static enum cached cached(const struct sqlscrub *s, enum cached kind)
+{
+	return s->value.is_backslash_escape ? kind + CACHED_ESCAPING : kind;
+}
+
+void sqlscrub_set_backslash_escape(struct sqlscrub *s, bool is_on)
+{
+	s->value.is_backslash_escape = is_on;
+}
+
 /* Found, or made and cached; one too large to cache lives until the next call. */
 static struct sqlshape *shape_of(struct sqlscrub *s, struct slice text)
 {
 	struct slice key = { s->skeleton.p, s->skeleton.n };
 	uint64_t hash = sqlcache_hash(&s->cache, key);
-	struct sqlcache_entry *entry = sqlcache_find(&s->cache, hash, key, CACHED_SHAPE);
+	struct sqlcache_entry *entry = sqlcache_find(&s->cache, hash, key, cached(s, CACHED_SHAPE));
 
 	if (entry)
 		return entry->shape;
@@ -146,7 +159,7 @@ static struct sqlshape *shape_of(struct sqlscrub *s, struct slice text)
 	if (!shape)
 		return NULL;
 	if (key.n + shape->size_bytes > s->cache.cap_bytes / CACHE_SHARE ||
-		!sqlcache_offer(&s->cache, hash, key, CACHED_SHAPE, shape, NULL, 0)) {
+		!sqlcache_offer(&s->cache, hash, key, cached(s, CACHED_SHAPE), shape, NULL, 0)) {
 		sqlshape_release(s->loose);
 		s->loose = shape;
 		return shape;
@@ -255,7 +268,7 @@ void sqlscrub_text(struct sqlscrub *s, struct slice text, struct sqlscrub_statem
 		return;
 	}
 	uint64_t hash = sqlcache_hash(&s->cache, text);
-	struct sqlcache_entry *entry = sqlcache_find(&s->cache, hash, text, CACHED_TEXT);
+	struct sqlcache_entry *entry = sqlcache_find(&s->cache, hash, text, cached(s, CACHED_TEXT));
 	if (entry) {
 		s->shape = entry->shape;
 		fill(ret, entry->shape);
@@ -283,7 +296,7 @@ void sqlscrub_text(struct sqlscrub *s, struct slice text, struct sqlscrub_statem
 	ret->flags |= lost_flag(ret->values, ret->value_count);
 	if (s->shape != s->loose && text.n < s->cache.cap_bytes / CACHE_SHARE &&
 		is_worth_keeping(s, ret))
-		sqlcache_offer(&s->cache, hash, text, CACHED_TEXT, s->shape, ret->values,
+		sqlcache_offer(&s->cache, hash, text, cached(s, CACHED_TEXT), s->shape, ret->values,
 			ret->value_count);
 }
 

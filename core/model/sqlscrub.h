@@ -44,6 +44,10 @@ struct sqlscrub *sqlscrub_new(
 	const struct policy *policy, const struct token_key *key, size_t cache_bytes);
 void sqlscrub_free(struct sqlscrub *s);
 void sqlscrub_text(struct sqlscrub *s, struct slice text, struct sqlscrub_statement *ret);
+/* For the texts that follow: true for sessions whose server reports
+ * standard_conforming_strings off (ParameterStatus). Read wrongly, such a text
+ * would show the tail of a literal as words. */
+void sqlscrub_set_backslash_escape(struct sqlscrub *s, bool is_on);
 /*
  * The bind of $(place + 1) of the last text given to sqlscrub_text(): as
  * sqlscrub_bind(), with place and role filled in, by the rules of its column and

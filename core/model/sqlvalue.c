@@ -83,6 +83,7 @@ enum value_action sqlvalue_scrub(const struct sqlvalue *v, struct slice plain,
 	case VALUE_KEPT + 1:
 		return keep(plain, out);
 	case VALUE_DROPPED + 1:
+		*ret_flags |= VALUE_IS_UNKNOWN;
 		return VALUE_DROPPED;
 	case VALUE_SHIFTED + 1:
 		if (token_class_of(plain) == TOKEN_DATE)

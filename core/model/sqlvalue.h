@@ -14,6 +14,7 @@
 struct sqlvalue {
 	const struct policy *policy;
 	const struct token_key *key;
+	bool is_backslash_escape; /* standard_conforming_strings is off */
 };
 
 /* *ret_flags gets VALUE_IS_PATTERN and VALUE_IS_UNKNOWN where they apply. */

@@ -206,6 +206,9 @@ void sqlverb_judge(const struct sql_token *items, size_t n, struct sqlshape *sha
 	size_t statements = 0;
 	char transaction = 0;
 
+	/* A text of blanks and comments alone. */
+	if (n == 0)
+		return;
 	for (size_t from = 0, i = 0; i <= n; i++) {
 		if (i < n && !item_is_sign(&items[i], ';'))
 			continue;

@@ -29,7 +29,14 @@ const char *token_key_id(const struct token_key *k);
 bool token_key_is_fresh(const struct token_key *k);
 
 enum token_class {
-	TOKEN_DIGITS, TOKEN_UUID, TOKEN_INET, TOKEN_MAC, TOKEN_EMAIL, TOKEN_DATE, TOKEN_HEX, TOKEN_TEXT,
+	TOKEN_DIGITS,
+	TOKEN_UUID,
+	TOKEN_INET,
+	TOKEN_MAC,
+	TOKEN_EMAIL,
+	TOKEN_DATE,
+	TOKEN_HEX,
+	TOKEN_TEXT,
 	TOKEN_NUMBER, /* signed or fractional: its digit runs are permuted */
 };
 

@@ -81,6 +81,9 @@ static void routes_have_no_values_and_no_spelling(void **state)
 		{ "SELECT 'a'\n  'b'", "SELECT ?" },
 		{ "SELECT $$x$$, E'\\n', U&'x', X'ff', B'1'", "SELECT ?, ?, ?, ?, ?" },
 		{ "", "" },
+		{ " \n", "" },
+		{ "-- who", "" },
+		{ " ; ;", "" },
 		{ "SELECT 'open", "(unreadable statement)" },
 	};
 

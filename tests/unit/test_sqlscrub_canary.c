@@ -302,6 +302,42 @@ static void binds_of_a_secret_statement_are_dropped(void **state)
 	}
 }
 
+static void backslashes_hide_nothing_when_they_escape(void **state)
+{
+	static const char text[] = "SELECT * FROM t WHERE a = 'x\\' zeisigvogel ' AND b = 1";
+	struct scrubber *s = *state;
+	struct sqlscrub_statement st;
+
+	/* The server's reading, with standard_conforming_strings off: one literal. */
+	sqlscrub_set_backslash_escape(s->scrub, true);
+	check(s, text, "zeisigvogel");
+	check(s, text, "zeisigvogel");
+	sqlscrub_text(s->scrub, slice_of(text), &st);
+	assert_int_equal(st.value_count, 2);
+	sqlscrub_set_backslash_escape(s->scrub, false);
+	sqlscrub_text(s->scrub, slice_of(text), &st);
+	assert_true(st.flags & REQUEST_UNLEXABLE);
+}
+
+static void no_number_hides_in_another_form(void **state)
+{
+	static const char *const texts[] = {
+		"SELECT '2024-01-01 00:00:00.741852963014'",
+		"SELECT interval '741852963014 days'",
+		"SELECT 1e741852963014",
+		"SELECT '1e741852963014'",
+		"SELECT '741852963014kB'",
+		"SET work_mem = '741852963014'",
+		"SELECT a -> '741852963014' FROM t",
+		"SET TIME ZONE '741852963014'",
+		"SELECT to_char(a, '741852963014')",
+		"SELECT 'k741852963014'::regclass",
+	};
+
+	for (size_t i = 0; i < LENGTH(texts); i++)
+		check(*state, texts[i], "741852963014");
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -310,6 +346,8 @@ int main(void)
 		cmocka_unit_test(no_long_number_comes_out_in_any_notation),
 		cmocka_unit_test(secrets_leave_no_value_and_no_template),
 		cmocka_unit_test(binds_of_a_secret_statement_are_dropped),
+		cmocka_unit_test(backslashes_hide_nothing_when_they_escape),
+		cmocka_unit_test(no_number_hides_in_another_form),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);

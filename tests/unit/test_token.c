@@ -269,7 +269,7 @@ static void text_keeps_its_shape(void **state)
 		"tab\tand\nline",
 		"x-y_z/Q%5",
 		("a very long text that goes on and on, past every number of bits one could want, and then "
-		"some more of it, with Digits 0123456789 and UPPER CASE too, until it is really long enough"),
+		 "some more of it, with Digits 0123456789 and UPPER CASE too, until it is really long enough"),
 	};
 	struct token_key *k = key_of("shape");
 	struct buf out = { 0 };
