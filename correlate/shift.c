@@ -192,8 +192,11 @@ static void refine(struct split *best, const struct series_route *r, double side
 	struct split split = { 0 };
 
 	scan(&split, r, early_limit(r, side), side);
-	if (split.score > 0 && split.score / dispersion(r, &split) >= score_min &&
-		has_stayed(r, &split))
+	if (split.score <= 0)
+		return;
+	split.score /= dispersion(r, &split);
+	/* Unless they are so few that the step is better seen in all requests. */
+	if (split.score >= fmax(score_min, 0.3 * best->score) && has_stayed(r, &split))
 		*best = split;
 }
 
