@@ -67,7 +67,8 @@ static bool enter(struct place *p, const char *dsn, struct err *e)
 	p->quoted_frozen = pg_quote_name(c, p->frozen);
 	snprintf(p->fresh, sizeof(p->fresh), "%s" FRESH, p->name);
 	p->quoted_fresh = pg_quote_name(c, p->fresh);
-	p->outside = open_beside(dsn, "postgres", &ignored);
+	if (strcmp(p->name, "postgres") != 0)
+		p->outside = open_beside(dsn, "postgres", &ignored);
 	if (!p->outside)
 		p->outside = open_beside(dsn, "template1", e);
 	return p->outside && p->quoted_name && p->quoted_frozen && p->quoted_fresh;
@@ -97,7 +98,8 @@ static bool end_others(struct place *p, struct err *e)
 	const char *const params[] = { p->name, NULL };
 	CLEANUP(pg_rows_cleanup)
 	struct pg_rows *rows = pg_query(p->outside, e,
-		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1",
+		"SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1 "
+		"AND pid <> pg_backend_pid()",
 		params);
 
 	return rows != NULL;
