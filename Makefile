@@ -12,6 +12,11 @@ CC := gcc
 endif
 CFLAGS  ?= -O2 -g
 
+# All cores, unless the caller says otherwise.
+ifeq ($(MAKELEVEL)$(filter -j%,$(MAKEFLAGS)),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY:
