@@ -123,6 +123,9 @@ static void json_encode(struct buf *out, size_t from, struct buf *scratch)
 		return;
 	buf_add(scratch, out->p ? out->p + from : "", out->n - from);
 	out->n = from;
+	/* Half a value is none: the caller sees a full buffer and drops it. */
+	if (scratch->is_full)
+		(void)buf_room(out, SIZE_MAX);
 	for (size_t i = 0; i < scratch->n; i++) {
 		unsigned char c = (unsigned char)scratch->p[i];
 
@@ -248,6 +251,8 @@ static bool array_element(struct walk *w)
 	buf_reset(&w->plain);
 	buf_add_slice(&w->plain, token);
 	w->out->n = from;
+	if (w->plain.is_full)
+		return false;
 	buf_add_byte(w->out, '"');
 	for (size_t i = 0; i < w->plain.n; i++) {
 		if (w->plain.p[i] == '"' || w->plain.p[i] == '\\')

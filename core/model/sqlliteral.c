@@ -240,6 +240,8 @@ static enum value_action scrub_bare(const struct sqlvalue *v, struct slice text,
 	enum value_action action = sqlvalue_scrub(v, plain, slot, scratch, ret_flags);
 	if (action == VALUE_DROPPED)
 		return action;
+	if (scratch->is_full)
+		return drop(ret_flags);
 	if (action == VALUE_KEPT) {
 		buf_add_slice(out, text);
 		return action;
