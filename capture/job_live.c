@@ -13,6 +13,8 @@
 #include "capture/privilege.h"
 #include "capture/summary.h"
 
+enum { DRAIN_MS = 150 };
+
 struct live {
 	struct source *source;
 	int64_t ends_ns, said_ns; /* monotonic */
@@ -60,6 +62,27 @@ static void say_status(struct job *j, struct live *l, int64_t mono_ns)
 	l->has_said = is_terminal;
 }
 
+/* Packets from before the end may still be in a block that the kernel has not handed
+ * over: blocks come at the latest 64 ms after their first packet. */
+static bool drain(struct job *j, struct live *l, struct err *e)
+{
+	const struct clock *clock = &j->run->clock;
+	int64_t ends_ns = clock_wall_ns(clock), gives_up_ns = clock_mono_ns(clock) + DRAIN_MS * NS_PER_MS;
+	struct source_packet packet;
+
+	while (clock_mono_ns(clock) < gives_up_ns) {
+		enum step step = source_next(l->source, &packet, e);
+
+		if (step == STEP_FAIL)
+			return false;
+		if (step == STEP_END || (step == STEP_ITEM && packet.time_ns > ends_ns))
+			break;
+		if (step == STEP_ITEM && !pipeline_packet(j->pipeline, &packet, e))
+			return false;
+	}
+	return true;
+}
+
 static bool capture_until(struct job *j, struct live *l, struct err *e)
 {
 	const struct clock *clock = &j->run->clock;
@@ -73,7 +96,7 @@ static bool capture_until(struct job *j, struct live *l, struct err *e)
 		if (step == STEP_FAIL)
 			return false;
 		if (step == STEP_END)
-			break;
+			return true;
 		if (step == STEP_ITEM && !pipeline_packet(j->pipeline, &packet, e))
 			return false;
 		/* The clock is asked once in 256 packets. */
@@ -83,10 +106,9 @@ static bool capture_until(struct job *j, struct live *l, struct err *e)
 			return false;
 		mono_ns = clock_mono_ns(clock);
 		if (run_stopped(j->run) || mono_ns >= l->ends_ns)
-			break;
+			return drain(j, l, e);
 		say_status(j, l, mono_ns);
 	}
-	return true;
 }
 
 /* Who captured what, when: in the file and in the system log. */
