@@ -33,7 +33,7 @@ struct canary_set {
 static uint32_t bucket_of(const char *p)
 {
 	uint32_t three = (uint32_t)(unsigned char)p[0] | (uint32_t)(unsigned char)p[1] << 8 |
-		(uint32_t)(unsigned char)p[2] << 16;
+			 (uint32_t)(unsigned char)p[2] << 16;
 
 	return three * UINT32_C(2654435761) >> 16;
 }
@@ -47,9 +47,8 @@ static void add(struct canary_set *s, uint32_t line, const char *form, enum patt
 		return;
 	if (s->count == s->room) {
 		size_t room = s->room ? 2 * s->room : 256;
-		struct pattern *patterns = room > PATTERNS_MAX ?
-			NULL :
-			realloc(s->patterns, room * sizeof(*patterns));
+		struct pattern *patterns =
+			room > PATTERNS_MAX ? NULL : realloc(s->patterns, room * sizeof(*patterns));
 
 		if (patterns)
 			s->patterns = patterns;
@@ -63,8 +62,9 @@ static void add(struct canary_set *s, uint32_t line, const char *form, enum patt
 	}
 	s->offsets[s->count] = s->text.n;
 	buf_add_slice(&s->text, bytes);
-	s->patterns[s->count++] = (struct pattern){ .bytes = { NULL, bytes.n }, .form = form,
-		.line = line, .use = (uint8_t)use };
+	s->patterns[s->count++] = (struct pattern){
+		.bytes = { NULL, bytes.n }, .form = form, .line = line, .use = (uint8_t)use
+	};
 }
 
 static void add_folded(struct canary_set *s, uint32_t line, const char *form, struct buf *b)
@@ -322,9 +322,8 @@ static void try_at(const struct canary_set *s, enum pattern_use use, const char 
 
 		if (pattern->bytes.n > left)
 			continue;
-		bool is_same = use == IN_RAW ?
-			memcmp(pattern->bytes.p, p, pattern->bytes.n) == 0 :
-			same_folded(pattern->bytes.p, p, pattern->bytes.n);
+		bool is_same = use == IN_RAW ? memcmp(pattern->bytes.p, p, pattern->bytes.n) == 0
+					     : same_folded(pattern->bytes.p, p, pattern->bytes.n);
 		if (is_same)
 			report(pattern, hit, data);
 	}

@@ -83,9 +83,10 @@ static enum outcome cat(struct run *run, void *args, struct cli_operands ops, st
 		return OUTCOME_FAILED;
 	bool ok = copy(run, args, r, e);
 	if (ok && rcap_is_torn(r))
-		run_note(run, "%s: not complete (%" PRIu64 " bytes at the end are no whole block, "
-			"%" PRIu64 " damaged blocks left out)", ops.items[0], rcap_torn_bytes(r),
-			rcap_damaged_blocks(r));
+		run_note(run,
+			"%s: not complete (%" PRIu64 " bytes at the end are no whole block, "
+			"%" PRIu64 " damaged blocks left out)",
+			ops.items[0], rcap_torn_bytes(r), rcap_damaged_blocks(r));
 	rcap_close(r);
 	if (ok && run_stopped(run)) {
 		err_set(e, ERR_INTERRUPTED, "interrupted");

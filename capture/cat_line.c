@@ -52,9 +52,12 @@ static const char *const actions[] = { "kept", "token", "shifted", "dropped" };
 /* Length of the UTF-8 sequence at p, 0 when it is none (RFC 3629). */
 static size_t utf8_length(const unsigned char *p, size_t left)
 {
-	size_t n = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3
-		: p[0] < 0xf5				? 4
-							: 0;
+	size_t n = p[0] < 0x80   ? 1
+		   : p[0] < 0xc2 ? 0
+		   : p[0] < 0xe0 ? 2
+		   : p[0] < 0xf0 ? 3
+		   : p[0] < 0xf5 ? 4
+				 : 0;
 
 	if (n > left)
 		return 0;
@@ -119,8 +122,8 @@ static void add_ms(struct buf *to, const char *name, int64_t ns)
 {
 	uint64_t n = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
 
-	buf_addf(to, ",\"%s\":%s%" PRIu64 ".%06" PRIu64, name, ns < 0 ? "-" : "",
-		n / 1000000, n % 1000000);
+	buf_addf(to, ",\"%s\":%s%" PRIu64 ".%06" PRIu64, name, ns < 0 ? "-" : "", n / 1000000,
+		n % 1000000);
 }
 
 static void add_flags(
@@ -204,17 +207,19 @@ static void add_values(struct buf *to, const struct rcap *r, const struct reques
 	for (size_t i = 0; i < q->edge_count; i++) {
 		const struct edge *edge = &q->edges[i];
 
-		buf_addf(to, "%s{\"from\":%" PRIu64 ",\"row\":%u,\"column\":%u,\"value\":%u,"
-			"\"strong\":%s}", i ? "," : "", edge->from_seq, edge->row, edge->column,
-			edge->value, edge->is_strong ? "true" : "false");
+		buf_addf(to,
+			"%s{\"from\":%" PRIu64 ",\"row\":%u,\"column\":%u,\"value\":%u,"
+			"\"strong\":%s}",
+			i ? "," : "", edge->from_seq, edge->row, edge->column, edge->value,
+			edge->is_strong ? "true" : "false");
 	}
 	buf_add_byte(to, ']');
 	if (q->copy_data.n)
 		buf_addf(to, ",\"copy_bytes\":%zu", q->copy_data.n);
 }
 
-static void add_outcome(struct buf *to, const struct rcap_route *route,
-	const struct request_record *q)
+static void add_outcome(
+	struct buf *to, const struct rcap_route *route, const struct request_record *q)
 {
 	if (route->protocol == PROTOCOL_HTTP)
 		buf_addf(to, ",\"status\":%u", q->status);

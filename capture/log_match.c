@@ -177,7 +177,7 @@ static struct log_session *new_session(
 {
 	struct log_session *s = calloc(1, sizeof(*s));
 	size_t n = line->session_id.n + line->client.n + line->user.n + line->database.n +
-		line->application.n;
+		   line->application.n;
 	char *to = s ? s->texts = malloc(n + 1) : NULL;
 
 	if (!to) {
@@ -188,10 +188,14 @@ static struct log_session *new_session(
 	buf_init(&s->pending.detail, PENDING_MAX);
 	s->key = keep(&to, line->session_id);
 	s->state = is_late ? '?' : 'I';
-	s->raw = (struct raw_session){ .protocol = PROTOCOL_PG, .open_ns = open_ns,
-		.flags = is_late ? SESSION_JOINED_LATE : 0, .client = keep(&to, line->client),
-		.server = slice_of(m->options->server), .user = keep(&to, line->user),
-		.database = keep(&to, line->database), .application = keep(&to, line->application) };
+	s->raw = (struct raw_session){ .protocol = PROTOCOL_PG,
+		.open_ns = open_ns,
+		.flags = is_late ? SESSION_JOINED_LATE : 0,
+		.client = keep(&to, line->client),
+		.server = slice_of(m->options->server),
+		.user = keep(&to, line->user),
+		.database = keep(&to, line->database),
+		.application = keep(&to, line->application) };
 	if (!table_put(&m->sessions, s->key, s)) {
 		free_session(s);
 		return NULL;
@@ -359,8 +363,9 @@ static bool read_binds(struct log_match *m, struct slice detail, struct raw_requ
 	while ((step = pglog_next_parameter(&list, &m->values, &value, &is_null)) == STEP_ITEM) {
 		if (n == PARAMETERS_MAX || (n == m->bind_room && !grow_binds(m)))
 			return false;
-		m->binds[n] = (struct raw_value){ .bytes = value, .is_null = is_null,
-			.is_cut = !is_null && is_cut(m, value) };
+		m->binds[n] = (struct raw_value){
+			.bytes = value, .is_null = is_null, .is_cut = !is_null && is_cut(m, value)
+		};
 		if (m->binds[n++].is_cut)
 			q->flags |= REQUEST_VALUE_LOST;
 	}
@@ -395,8 +400,9 @@ static void set_times(struct log_session *s, struct raw_request *q)
 		q->start_ns += overlap;
 		q->end_ns += overlap;
 	}
-	q->think_ns = !s->has_ended_one ? -1 : q->start_ns > s->last_end_ns ?
-		q->start_ns - s->last_end_ns : 0;
+	q->think_ns = !s->has_ended_one              ? -1
+		      : q->start_ns > s->last_end_ns ? q->start_ns - s->last_end_ns
+						     : 0;
 	s->last_end_ns = q->end_ns;
 	s->has_ended_one = true;
 }
@@ -425,8 +431,10 @@ static bool put_request(struct log_match *m, struct log_session *s, struct raw_r
 static bool take_whole(struct log_match *m, struct log_session *s, const struct pglog_line *line,
 	const struct pglog_meaning *meaning, int64_t time_ns, struct err *e)
 {
-	struct raw_request q = { .start_ns = time_ns - meaning->duration_ns, .end_ns = time_ns,
-		.form = form_of(meaning), .text = meaning->text };
+	struct raw_request q = { .start_ns = time_ns - meaning->duration_ns,
+		.end_ns = time_ns,
+		.form = form_of(meaning),
+		.text = meaning->text };
 
 	q.statement = number_of(&s->statements, meaning->statement);
 	q.portal = number_of(&s->portals, meaning->portal);
@@ -460,8 +468,11 @@ static bool take_start(struct log_match *m, struct log_session *s, const struct 
 static struct raw_request from_pending(struct pending *p)
 {
 	p->is_set = false;
-	return (struct raw_request){ .start_ns = p->start_ns, .form = p->form,
-		.text = buf_slice(&p->text), .statement = p->statement, .portal = p->portal };
+	return (struct raw_request){ .start_ns = p->start_ns,
+		.form = p->form,
+		.text = buf_slice(&p->text),
+		.statement = p->statement,
+		.portal = p->portal };
 }
 
 static bool take_duration(struct log_match *m, struct log_session *s,
@@ -481,8 +492,9 @@ static bool take_duration(struct log_match *m, struct log_session *s,
 static bool take_error(struct log_match *m, struct log_session *s, const struct pglog_line *line,
 	int64_t time_ns, struct err *e)
 {
-	struct raw_request q = { .start_ns = time_ns, .form = FORM_SIMPLE, .text = line->query,
-		.flags = REQUEST_GAP };
+	struct raw_request q = {
+		.start_ns = time_ns, .form = FORM_SIMPLE, .text = line->query, .flags = REQUEST_GAP
+	};
 	struct slice detail = { NULL, 0 };
 
 	if (s->pending.is_set) {
@@ -513,8 +525,8 @@ static bool take_statement(struct log_match *m, struct log_session *s,
 	if (meaning->kind == PGLOG_ERROR)
 		return take_error(m, s, line, time_ns, e);
 	m->read++;
-	return meaning->has_duration ? take_whole(m, s, line, meaning, time_ns, e) :
-				       take_start(m, s, line, meaning, time_ns);
+	return meaning->has_duration ? take_whole(m, s, line, meaning, time_ns, e)
+				     : take_start(m, s, line, meaning, time_ns);
 }
 
 /* Workers, walsenders and the like are nobody's clients. */
@@ -554,9 +566,9 @@ bool log_match_line(struct log_match *m, const struct pglog_line *line, int64_t 
 	}
 	if (line->user.n == 0 && line->database.n == 0)
 		return unread(m, "before authentication");
-	s = meaning.kind == PGLOG_AUTHORIZED && !find_session(m, line) ?
-		new_session(m, line, time_ns, false) :
-		session_of(m, line, time_ns, session_start_ns);
+	s = meaning.kind == PGLOG_AUTHORIZED && !find_session(m, line)
+		    ? new_session(m, line, time_ns, false)
+		    : session_of(m, line, time_ns, session_start_ns);
 	if (!s)
 		return unread(m, "too many sessions at once");
 	/* At first sight, so that the sink sees sessions in the order of their numbers. */

@@ -164,8 +164,8 @@ static bool emit_first(struct log_order *o, struct err *e)
 	o->head = (o->head + 1) % o->room;
 	o->count--;
 	o->bytes -= h->size;
-	bool ok = h->is_session ? o->sink->session(o->sink->data, &h->session, e) :
-				  o->sink->request(o->sink->data, &h->request, e);
+	bool ok = h->is_session ? o->sink->session(o->sink->data, &h->session, e)
+				: o->sink->request(o->sink->data, &h->request, e);
 	free(h);
 	return ok;
 }
@@ -236,10 +236,11 @@ static void keep(struct slice *s, char **to)
 	*to += s->n;
 }
 
-bool log_order_session(struct log_order *o, const struct raw_session *s, int64_t at_ns, struct err *e)
+bool log_order_session(
+	struct log_order *o, const struct raw_session *s, int64_t at_ns, struct err *e)
 {
-	struct held *h = new_held(s->client.n + s->server.n + s->user.n + s->database.n +
-			s->application.n, at_ns);
+	struct held *h = new_held(
+		s->client.n + s->server.n + s->user.n + s->database.n + s->application.n, at_ns);
 
 	if (!h)
 		return err_set(e, ERR_ENV, "out of memory");

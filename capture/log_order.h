@@ -17,8 +17,8 @@ struct log_order;
 /* The sink outlives it. NULL when out of memory. */
 struct log_order *log_order_new(const struct request_sink *sink);
 /* Copies what is given. */
-bool log_order_session(struct log_order *o, const struct raw_session *s, int64_t at_ns,
-	struct err *e) MUST_USE;
+bool log_order_session(
+	struct log_order *o, const struct raw_session *s, int64_t at_ns, struct err *e) MUST_USE;
 bool log_order_request(struct log_order *o, const struct raw_request *q, struct err *e) MUST_USE;
 /* Hands on all that waits. */
 bool log_order_flush(struct log_order *o, struct err *e) MUST_USE;

@@ -33,8 +33,8 @@ bool source_pglog_detect(struct slice first_bytes, const char **ret_name)
 	return *ret_name != NULL;
 }
 
-struct source_pglog *source_pglog_new(const struct source_pglog_options *o,
-	const struct request_sink *sink, struct err *e)
+struct source_pglog *source_pglog_new(
+	const struct source_pglog_options *o, const struct request_sink *sink, struct err *e)
 {
 	struct source_pglog *s = calloc(1, sizeof(*s));
 
@@ -82,8 +82,8 @@ static bool refuse_zone(const struct pglog_stamp *stamp, struct err *e)
 	return err_hint(e, "name the zone of log_timezone with --zone, as Europe/Berlin or +02:00");
 }
 
-static bool to_utc(
-	const struct source_pglog *s, const struct pglog_stamp *stamp, int64_t *ret_ns, struct err *e)
+static bool to_utc(const struct source_pglog *s, const struct pglog_stamp *stamp, int64_t *ret_ns,
+	struct err *e)
 {
 	*ret_ns = stamp->local_ns - stamp->offset_ns;
 	if (stamp->has_offset)
@@ -92,8 +92,8 @@ static bool to_utc(
 		return refuse_zone(stamp, e);
 	if (zone_to_utc(&s->zone, stamp->local_ns, stamp->zone, ret_ns))
 		return true;
-	err_set(e, ERR_INPUT, "'%.*s' is no time of the zone '%s' at that date",
-		(int)stamp->zone.n, stamp->zone.p, s->options->zone);
+	err_set(e, ERR_INPUT, "'%.*s' is no time of the zone '%s' at that date", (int)stamp->zone.n,
+		stamp->zone.p, s->options->zone);
 	return err_hint(e, "see the server's log_timezone");
 }
 
@@ -143,9 +143,9 @@ static bool refuse_format(struct slice first, struct err *e)
 	if (first.n == 0)
 		return err_set(e, ERR_INPUT, "the file is empty");
 	err_set(e, ERR_INPUT, "%s",
-		format == PGLOG_JSON	 ? "jsonlog is not read yet, only csvlog" :
-		format == PGLOG_STDERR ? "a stderr log is not read yet, only csvlog" :
-					 "not a Postgres csvlog");
+		format == PGLOG_JSON     ? "jsonlog is not read yet, only csvlog"
+		: format == PGLOG_STDERR ? "a stderr log is not read yet, only csvlog"
+					 : "not a Postgres csvlog");
 	return err_hint(e, "set log_destination = 'csvlog' and logging_collector = on");
 }
 
@@ -214,7 +214,7 @@ bool source_pglog_read(struct source_pglog *s, const char *path, struct err *e)
 		}
 	}
 	return read_fd(s, is_stdin ? STDIN_FILENO : fd, e) ||
-		err_in(e, "%s", is_stdin ? "standard input" : path);
+	       err_in(e, "%s", is_stdin ? "standard input" : path);
 }
 
 bool source_pglog_finish(struct source_pglog *s, struct json *ledger_lines,

@@ -35,8 +35,8 @@ struct source_pglog;
 bool source_pglog_detect(struct slice first_bytes, const char **ret_name);
 
 /* Options and sink outlive it. */
-struct source_pglog *source_pglog_new(const struct source_pglog_options *o,
-	const struct request_sink *sink, struct err *e);
+struct source_pglog *source_pglog_new(
+	const struct source_pglog_options *o, const struct request_sink *sink, struct err *e);
 /* path "-" is stdin. A stop signal ends it early and is no failure. */
 bool source_pglog_read(struct source_pglog *s, const char *path, struct err *e) MUST_USE;
 /* Hands on what is held back, and fills ledger_lines with {"read", "unread": {reason:

@@ -47,8 +47,9 @@ static void add_session(struct tally *t, const struct session_record *s)
 
 static bool tally_up(struct tally *t, struct rcap *r, const struct run *run, struct err *e)
 {
-	struct run_progress progress = { .verb = "reading", .unit = "requests",
-		.total = (double)rcap_totals(r).stored };
+	struct run_progress progress = {
+		.verb = "reading", .unit = "requests", .total = (double)rcap_totals(r).stored
+	};
 	struct rcap_item item;
 	enum step step;
 	uint64_t done = 0;
@@ -176,8 +177,7 @@ static struct json *in_flight_json(const struct tally *t, double span_ns)
 	bool has = t->requests && span_ns > 0;
 
 	json_set_number(map, "mean", has ? t->busy_ns / span_ns : (double)NAN);
-	json_set_number(map, "p95",
-		has ? busy_p95(&t->busy, t->start_ns, t->end_ns) : (double)NAN);
+	json_set_number(map, "p95", has ? busy_p95(&t->busy, t->start_ns, t->end_ns) : (double)NAN);
 	if (t->requests && t->in_flight_max)
 		json_set_int(map, "max", t->in_flight_max);
 	else
@@ -193,10 +193,9 @@ static struct json *rate_json(const struct tally *t, uint64_t requests, double s
 	for (int64_t i = 0; i < t->arrivals.used; i++)
 		if (t->arrivals.amounts[i] > most)
 			most = t->arrivals.amounts[i];
+	json_set_number(map, "mean", span_ns > 0 ? (double)requests * 1e9 / span_ns : (double)NAN);
 	json_set_number(
-		map, "mean", span_ns > 0 ? (double)requests * 1e9 / span_ns : (double)NAN);
-	json_set_number(map, "max",
-		t->requests ? most * 1e9 / (double)t->arrivals.width_ns : (double)NAN);
+		map, "max", t->requests ? most * 1e9 / (double)t->arrivals.width_ns : (double)NAN);
 	return map;
 }
 

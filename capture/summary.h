@@ -16,6 +16,7 @@
  * failure. Progress goes to run->log. */
 struct json *capture_summary(struct rcap *r, const struct run *run, struct err *e);
 /* The one screen. Shows up to so many routes (0: all). */
-void capture_summary_print(const struct json *summary, const char *path, size_t routes_shown, FILE *to);
+void capture_summary_print(
+	const struct json *summary, const char *path, size_t routes_shown, FILE *to);
 
 #endif

@@ -146,9 +146,9 @@ static void print_scrubbed(const struct json *s, FILE *to)
 		return;
 	print_row(to, "scrubbed");
 	fprintf(to, "key %s%s, policy %.12s\n", key,
-		json_is_true(json_get(s, "is_key_fresh"), false) ?
-			" (thrown away: fits no snapshot scrubbed elsewhere)" :
-			"",
+		json_is_true(json_get(s, "is_key_fresh"), false)
+			? " (thrown away: fits no snapshot scrubbed elsewhere)"
+			: "",
 		json_text(json_get(s, "policy_digest"), "?"));
 }
 
@@ -225,8 +225,8 @@ static void print_routes(const struct json *s, size_t shown, FILE *to)
 		return;
 	if (!shown || shown > n)
 		shown = n;
-	fprintf(to, "\n  %12s %6s%10s%10s %-18s%10s  %s\n", "requests", "errors", "p50 ms", "p99 ms",
-		"[95 %]", "max ms", "route");
+	fprintf(to, "\n  %12s %6s%10s%10s %-18s%10s  %s\n", "requests", "errors", "p50 ms",
+		"p99 ms", "[95 %]", "max ms", "route");
 	for (size_t i = 0; i < shown; i++)
 		print_route(json_at(routes, i), to);
 	if (shown < n)
@@ -243,7 +243,8 @@ static void print_state(const struct json *s, const char *path, FILE *to)
 	else
 		fputs(", not complete", to);
 	if (number(s, "torn_bytes"))
-		fprintf(to, "; the last %" PRId64 " bytes are no whole block", number(s, "torn_bytes"));
+		fprintf(to, "; the last %" PRId64 " bytes are no whole block",
+			number(s, "torn_bytes"));
 	if (number(s, "damaged_blocks"))
 		fprintf(to, "; %" PRId64 " damaged blocks left out", number(s, "damaged_blocks"));
 	fputc('\n', to);

@@ -145,8 +145,8 @@ static void check_ledger(struct verify *v)
 		check_sum(v, "requests stored", totals.stored, v->requests);
 	const struct json *counted = json_path(head, "counts.requests");
 	if (rcap_is_finished(v->rcap) && counted)
-		check_sum(v, "requests of the head", (uint64_t)json_int(counted, 0),
-			totals.requests);
+		check_sum(
+			v, "requests of the head", (uint64_t)json_int(counted, 0), totals.requests);
 	if (!rcap_is_finished(v->rcap))
 		fault(v, "the file was not finished: killed, or still being written");
 	if (rcap_torn_bytes(v->rcap))
@@ -182,8 +182,7 @@ static void print_hits(const struct verify *v, FILE *to)
 		const struct json *offset = json_get(hit, "offset");
 
 		fprintf(to, "  canary line %" PRId64 " found as %s in ",
-			json_int(json_get(hit, "line"), 0),
-			json_text(json_get(hit, "form"), "?"));
+			json_int(json_get(hit, "line"), 0), json_text(json_get(hit, "form"), "?"));
 		if (offset)
 			fprintf(to, "the %s block at offset %" PRId64 "\n",
 				json_text(json_get(hit, "kind"), "?"), json_int(offset, 0));
@@ -196,8 +195,7 @@ static void print_hits(const struct verify *v, FILE *to)
 
 static void print(const struct verify *v, const char *path, FILE *to)
 {
-	fprintf(to, "%s: %s\n", path,
-		json_count(v->faults) || v->hit_count ? "NOT ok" : "ok");
+	fprintf(to, "%s: %s\n", path, json_count(v->faults) || v->hit_count ? "NOT ok" : "ok");
 	fprintf(to, "  %" PRIu64 " blocks, %" PRIu64 " bytes unpacked, %" PRIu64 " records\n",
 		v->blocks, v->bytes, v->records);
 	for (size_t i = 0; i < json_count(v->faults); i++)
@@ -270,10 +268,11 @@ const struct cli_command capture_verify_command = {
 	.name = "verify",
 	.summary = "check every block and count of a capture, and that no given string is in it",
 	.usage = "capture verify [--canary FILE] [--json] FILE.rcap",
-	.notes = "Exit 1 when something is wrong or a canary was found. Canaries are looked for in\n"
-		 "the unpacked file as plain text (any case), base64, hex, URL-encoded, binary\n"
-		 "integers, dates and timestamps; they are named by line, never printed. Integers of\n"
-		 "2 and 4 bytes are looked for in values only.",
+	.notes =
+		"Exit 1 when something is wrong or a canary was found. Canaries are looked for in\n"
+		"the unpacked file as plain text (any case), base64, hex, URL-encoded, binary\n"
+		"integers, dates and timestamps; they are named by line, never printed. Integers of\n"
+		"2 and 4 bytes are looked for in values only.",
 	.options = options,
 	.args_size = sizeof(struct verify_args),
 	.main = verify,

@@ -25,8 +25,8 @@ static bool read_counts(struct cursor *c, struct counts *n)
 	n->types = cursor_u32be(c);
 	n->letters = cursor_u32be(c);
 	return !c->is_short && n->transitions <= TRANSITIONS_MAX && n->types >= 1 &&
-		n->types <= TYPES_MAX && n->letters <= 4096 && n->leap <= 4096 &&
-		n->isut <= TYPES_MAX && n->isstd <= TYPES_MAX;
+	       n->types <= TYPES_MAX && n->letters <= 4096 && n->leap <= 4096 &&
+	       n->isut <= TYPES_MAX && n->isstd <= TYPES_MAX;
 }
 
 static void read_types(struct zone *z, struct cursor *c, const struct counts *n)
@@ -52,7 +52,8 @@ static bool parse(struct zone *z, struct slice bytes)
 
 	if (!read_counts(&c, &n))
 		return false;
-	cursor_skip(&c, n.transitions * 5 + n.types * 6 + n.letters + n.leap * 8 + n.isstd + n.isut);
+	cursor_skip(
+		&c, n.transitions * 5 + n.types * 6 + n.letters + n.leap * 8 + n.isstd + n.isut);
 	if (!read_counts(&c, &n))
 		return false;
 	z->types = calloc(n.types, sizeof(*z->types));
@@ -105,16 +106,17 @@ bool zone_open(struct zone *z, const char *name, struct err *e)
 	*z = (struct zone){ 0 };
 	if (is_offset(name))
 		return set_offset(z, name) ||
-			err_set(e, ERR_USAGE, "'%s' is no offset from UTC, such as +02:00", name);
+		       err_set(e, ERR_USAGE, "'%s' is no offset from UTC, such as +02:00", name);
 	snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", name);
 	bool ok = name[0] && name[0] != '/' && !strstr(name, "..") &&
-		file_read(path, FILE_MAX, &file, &why) && parse(z, buf_slice(&file));
+		  file_read(path, FILE_MAX, &file, &why) && parse(z, buf_slice(&file));
 	buf_free(&file);
 	if (ok)
 		return true;
 	zone_close(z);
 	err_set(e, ERR_USAGE, "time zone '%s' is not known here", name);
-	return err_hint(e, "give a name of /usr/share/zoneinfo (package tzdata), or an offset: +02:00");
+	return err_hint(
+		e, "give a name of /usr/share/zoneinfo (package tzdata), or an offset: +02:00");
 }
 
 void zone_close(struct zone *z)
@@ -140,8 +142,7 @@ static size_t type_at(const struct zone *z, int64_t utc_s)
 	return low ? z->which[low - 1] : 0;
 }
 
-bool zone_to_utc(
-	const struct zone *z, int64_t local_ns, struct slice abbreviation, int64_t *ret_ns)
+bool zone_to_utc(const struct zone *z, int64_t local_ns, struct slice abbreviation, int64_t *ret_ns)
 {
 	for (size_t i = 0; i < z->type_count; i++) {
 		int64_t utc_ns = local_ns - z->types[i].offset_ns;

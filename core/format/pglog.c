@@ -57,7 +57,7 @@ static int64_t eat_fraction(struct slice *s)
 static bool is_utc(struct slice zone)
 {
 	return slice_is(zone, "UTC") || slice_is(zone, "GMT") || slice_is(zone, "UCT") ||
-		slice_is(zone, "Z");
+	       slice_is(zone, "Z");
 }
 
 /* "+03", "-0330", "+05:45"; ISO signs, as Postgres logs them. */
@@ -98,7 +98,7 @@ bool pglog_parse_stamp(struct slice text, struct pglog_stamp *ret)
 		month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
 		return false;
 	ret->local_ns = clock_days(year, month, day) * 86400 * NS_PER_S +
-		(hour * 3600 + minute * 60 + second) * NS_PER_S + fraction;
+			(hour * 3600 + minute * 60 + second) * NS_PER_S + fraction;
 	ret->zone = s;
 	ret->has_offset = is_utc(s) || parse_offset(s, &ret->offset_ns);
 	return true;
@@ -111,8 +111,8 @@ static bool is_stamped(struct slice s)
 	int n;
 
 	return eat_digits(&s, 4, &n) && eat(&s, "-") && eat_digits(&s, 2, &n) && eat(&s, "-") &&
-		eat_digits(&s, 2, &n) && eat(&s, " ") && eat_digits(&s, 2, &n) && eat(&s, ":") &&
-		eat_digits(&s, 2, &n) && eat(&s, ":") && eat_digits(&s, 2, &n);
+	       eat_digits(&s, 2, &n) && eat(&s, " ") && eat_digits(&s, 2, &n) && eat(&s, ":") &&
+	       eat_digits(&s, 2, &n) && eat(&s, ":") && eat_digits(&s, 2, &n);
 }
 
 static bool holds(struct slice s, const char *text)
@@ -145,7 +145,7 @@ enum pglog_format pglog_detect(struct slice first_bytes)
 static bool is_failure(struct slice severity)
 {
 	return slice_is(severity, "ERROR") || slice_is(severity, "FATAL") ||
-		slice_is(severity, "PANIC");
+	       slice_is(severity, "PANIC");
 }
 
 /* "12.345 ms" */
@@ -232,7 +232,7 @@ struct pglog_meaning pglog_mean(const struct pglog_line *line)
 		if (s.n == 0) {
 			/* log_duration alone: Parse and Bind print the same words */
 			bool is_part = slice_is(line->command_tag, "PARSE") ||
-				slice_is(line->command_tag, "BIND");
+				       slice_is(line->command_tag, "BIND");
 
 			m.kind = is_part ? PGLOG_PARSE_BIND : PGLOG_DURATION;
 			return m;

@@ -1,10 +1,30 @@
 #include "core/format/pglog_csv.h"
 
 enum {
-	COL_TIME, COL_USER, COL_DATABASE, COL_PID, COL_CLIENT, COL_SESSION, COL_LINE, COL_TAG,
-	COL_START, COL_VXID, COL_XID, COL_SEVERITY, COL_SQLSTATE, COL_MESSAGE, COL_DETAIL,
-	COL_HINT, COL_INTERNAL, COL_INTERNAL_POS, COL_CONTEXT, COL_QUERY, COL_QUERY_POS,
-	COL_LOCATION, COL_APPLICATION, COL_BACKEND,
+	COL_TIME,
+	COL_USER,
+	COL_DATABASE,
+	COL_PID,
+	COL_CLIENT,
+	COL_SESSION,
+	COL_LINE,
+	COL_TAG,
+	COL_START,
+	COL_VXID,
+	COL_XID,
+	COL_SEVERITY,
+	COL_SQLSTATE,
+	COL_MESSAGE,
+	COL_DETAIL,
+	COL_HINT,
+	COL_INTERNAL,
+	COL_INTERNAL_POS,
+	COL_CONTEXT,
+	COL_QUERY,
+	COL_QUERY_POS,
+	COL_LOCATION,
+	COL_APPLICATION,
+	COL_BACKEND,
 };
 
 /* The end of the record that begins at p: behind its newline, or NULL when the bytes
@@ -73,10 +93,9 @@ static bool take_field(struct pglog_csv *c, const char **p, const char *end, str
 			is_copied |= is_doubled;
 			at = quote + 1 + is_doubled;
 			if (!is_doubled) {
-				*ret = is_copied ?
-					(struct slice){ c->unquoted.p + before,
-						c->unquoted.n - before } :
-					(struct slice){ from, (size_t)(quote - from) };
+				*ret = is_copied ? (struct slice){ c->unquoted.p + before,
+					c->unquoted.n - before }
+						 : (struct slice){ from, (size_t)(quote - from) };
 				break;
 			}
 		}
@@ -115,22 +134,27 @@ static size_t split(struct pglog_csv *c, const char *p, const char *end,
 
 static bool fill(struct pglog_line *line, const struct slice *columns, size_t n)
 {
-	*line = (struct pglog_line){ .user = columns[COL_USER], .database = columns[COL_DATABASE],
-		.client = columns[COL_CLIENT], .session_id = columns[COL_SESSION],
-		.command_tag = columns[COL_TAG], .severity = columns[COL_SEVERITY],
-		.sqlstate = columns[COL_SQLSTATE], .message = columns[COL_MESSAGE],
-		.detail = columns[COL_DETAIL], .query = columns[COL_QUERY] };
+	*line = (struct pglog_line){ .user = columns[COL_USER],
+		.database = columns[COL_DATABASE],
+		.client = columns[COL_CLIENT],
+		.session_id = columns[COL_SESSION],
+		.command_tag = columns[COL_TAG],
+		.severity = columns[COL_SEVERITY],
+		.sqlstate = columns[COL_SQLSTATE],
+		.message = columns[COL_MESSAGE],
+		.detail = columns[COL_DETAIL],
+		.query = columns[COL_QUERY] };
 	if (n > COL_APPLICATION)
 		line->application = columns[COL_APPLICATION];
 	if (n > COL_BACKEND)
 		line->backend_type = columns[COL_BACKEND];
 	for (size_t i = 0; i < columns[COL_LINE].n; i++)
-		line->line_number = 10 * line->line_number +
-			(uint64_t)(columns[COL_LINE].p[i] - '0');
+		line->line_number =
+			10 * line->line_number + (uint64_t)(columns[COL_LINE].p[i] - '0');
 	if (!pglog_parse_stamp(columns[COL_START], &line->session_start))
 		line->session_start = (struct pglog_stamp){ 0 };
 	return line->session_id.n && line->session_id.n <= 64 &&
-		pglog_parse_stamp(columns[COL_TIME], &line->time);
+	       pglog_parse_stamp(columns[COL_TIME], &line->time);
 }
 
 enum step pglog_csv_next(struct pglog_csv *c, struct slice *rest, bool is_last,

@@ -31,15 +31,19 @@ struct rcap_writer *rcap_create(const char *path, bool is_forced, struct err *e)
  * from here on, also when this fails. */
 struct rcap_writer *rcap_create_fd(int fd, const char *name, struct err *e);
 /* Finds or adds; the text is copied. The fingerprint is the identity of a route. */
-uint32_t rcap_add_route(struct rcap_writer *w, enum protocol protocol, uint64_t fingerprint, struct slice text);
+uint32_t rcap_add_route(
+	struct rcap_writer *w, enum protocol protocol, uint64_t fingerprint, struct slice text);
 uint32_t rcap_add_template(struct rcap_writer *w, struct slice text);
-bool rcap_put_session(struct rcap_writer *w, const struct session_record *s, struct err *e) MUST_USE;
+bool rcap_put_session(
+	struct rcap_writer *w, const struct session_record *s, struct err *e) MUST_USE;
 /* Also counts it into its route, unless form is FORM_PREPARE. A request larger than
  * 4 MiB is stored without its values (REQUEST_VALUE_LOST). After a failed write
  * the file ends with its last whole block, and the next call tries again. */
-bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
+bool rcap_put_request(
+	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
 /* Counts a request that is not stored (sampling): route totals stay exact. */
-bool rcap_count_request(struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
+bool rcap_count_request(
+	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
 /* Ends the open block and writes counts and head; call at least once a second of
  * capture time. The head stays the caller's; it is written when the file has grown by
  * four times its size since the last one, and at least with each tenth flush. */

@@ -70,7 +70,8 @@ static void close_frame(struct buf *to, unsigned char *room, uint8_t kind, unsig
 
 void rcap_code_session(const struct session_record *s, struct buf *to)
 {
-	size_t need = 128 + s->client.n + s->server.n + s->user.n + s->database.n + s->application.n;
+	size_t need =
+		128 + s->client.n + s->server.n + s->user.n + s->database.n + s->application.n;
 	unsigned char *room = (unsigned char *)buf_room(to, need);
 
 	if (!room)
@@ -99,7 +100,8 @@ static unsigned state_code(char state)
 static unsigned char *put_value(unsigned char *p, const struct value *v)
 {
 	*p++ = (unsigned char)((v->is_bind ? 1 : 0) | (v->format & 1) << 1 | (v->role & 3) << 2 |
-		(v->action & 3) << 4 | (v->flags ? 64 : 0) | (v->type_oid ? 128 : 0));
+			       (v->action & 3) << 4 | (v->flags ? 64 : 0) |
+			       (v->type_oid ? 128 : 0));
 	p = put_varint(p, v->place);
 	if (v->flags)
 		*p++ = v->flags;
@@ -136,9 +138,9 @@ static size_t size_bound(const struct request_record *q)
 static unsigned presence(const struct request_record *q)
 {
 	return (q->statement ? HAS_STATEMENT : 0) | (q->portal ? HAS_PORTAL : 0) |
-		(q->row_limit ? HAS_ROW_LIMIT : 0) | (q->sqlstate[0] ? HAS_SQLSTATE : 0) |
-		(q->status ? HAS_STATUS : 0) | (q->value_count ? HAS_VALUES : 0) |
-		(q->edge_count ? HAS_EDGES : 0) | (q->copy_data.n ? HAS_COPY : 0);
+	       (q->row_limit ? HAS_ROW_LIMIT : 0) | (q->sqlstate[0] ? HAS_SQLSTATE : 0) |
+	       (q->status ? HAS_STATUS : 0) | (q->value_count ? HAS_VALUES : 0) |
+	       (q->edge_count ? HAS_EDGES : 0) | (q->copy_data.n ? HAS_COPY : 0);
 }
 
 static unsigned char *put_optional(unsigned char *p, const struct request_record *q, unsigned has)
@@ -174,14 +176,14 @@ static unsigned char *put_times(
 	p = put_difference(p, (uint64_t)q->end_ns, (uint64_t)state->end_ns);
 	p = put_varint(p, (uint64_t)q->end_ns - (uint64_t)q->start_ns);
 	/* 0: no answer; else 1 + zigzag of the distance from the start */
-	p = put_varint(p,
-		q->first_byte_ns ? 1 + zigzag((uint64_t)q->first_byte_ns - (uint64_t)q->start_ns)
-				 : 0);
+	p = put_varint(p, q->first_byte_ns
+				  ? 1 + zigzag((uint64_t)q->first_byte_ns - (uint64_t)q->start_ns)
+				  : 0);
 	return put_varint(p, (uint64_t)q->think_ns + 1);
 }
 
-void rcap_code_request(struct rcap_state *state, const struct request_record *request,
-	struct buf *to)
+void rcap_code_request(
+	struct rcap_state *state, const struct request_record *request, struct buf *to)
 {
 	struct request_record q = *request;
 	size_t bound = size_bound(&q);
@@ -204,7 +206,7 @@ void rcap_code_request(struct rcap_state *state, const struct request_record *re
 	unsigned char *p = room + 2;
 	*p++ = (unsigned char)has;
 	*p++ = (unsigned char)((q.form & 15) | state_code(q.state_before) << 4 |
-		state_code(q.state_after) << 6);
+			       state_code(q.state_after) << 6);
 	p = put_varint(p, q.session);
 	p = put_difference(p, q.seq, state->seq);
 	p = put_times(p, state, &q);
@@ -279,7 +281,7 @@ bool rcap_decode_session(struct slice payload, struct session_record *ret)
 	ret->database = cursor_counted(&c);
 	ret->application = cursor_counted(&c);
 	return !c.is_short && (protocol == PROTOCOL_PG || protocol == PROTOCOL_HTTP) &&
-		is_sane_time(ret->open_ns) && is_sane_time(ret->close_ns);
+	       is_sane_time(ret->open_ns) && is_sane_time(ret->close_ns);
 }
 
 static bool grow(void **items, size_t *room, size_t need, size_t size)
@@ -315,8 +317,10 @@ static bool get_values(struct rcap_decoder *d, struct cursor *c, struct request_
 		uint8_t bits = cursor_u8(c);
 		struct value *v = &d->values[i];
 
-		*v = (struct value){ .is_bind = bits & 1, .format = bits >> 1 & 1,
-			.role = bits >> 2 & 3, .action = bits >> 4 & 3 };
+		*v = (struct value){ .is_bind = bits & 1,
+			.format = bits >> 1 & 1,
+			.role = bits >> 2 & 3,
+			.action = bits >> 4 & 3 };
 		v->place = (uint16_t)get_max(c, UINT16_MAX);
 		v->flags = bits & 64 ? cursor_u8(c) : 0;
 		v->type_oid = bits & 128 ? (uint32_t)get_max(c, UINT32_MAX) : 0;
@@ -382,8 +386,8 @@ static bool get_times(struct rcap_decoder *d, struct cursor *c, struct request_r
 	uint64_t think = get(c);
 	ret->think_ns = (int64_t)(think - 1);
 	return !c->is_short && is_sane_time(ret->start_ns) && is_sane_time(ret->end_ns) &&
-		ret->start_ns <= ret->end_ns && is_sane_time(ret->first_byte_ns) &&
-		ret->think_ns >= -1 && is_sane_time(ret->think_ns);
+	       ret->start_ns <= ret->end_ns && is_sane_time(ret->first_byte_ns) &&
+	       ret->think_ns >= -1 && is_sane_time(ret->think_ns);
 }
 
 bool rcap_decode_request(struct rcap_decoder *d, struct slice payload, struct request_record *ret)

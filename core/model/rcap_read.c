@@ -1,4 +1,3 @@
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -176,7 +175,7 @@ static bool read_route(struct rcap *r, struct cursor *c)
 	route.fingerprint = cursor_u64le(c);
 	route.text = cursor_counted(c);
 	return !c->is_short && id < RCAP_ROUTES_MAX &&
-		(protocol == PROTOCOL_PG || protocol == PROTOCOL_HTTP) && add_route(r, route);
+	       (protocol == PROTOCOL_PG || protocol == PROTOCOL_HTTP) && add_route(r, route);
 }
 
 static bool read_template(struct rcap *r, struct cursor *c)
@@ -234,11 +233,11 @@ static bool read_tables(struct rcap *r, struct slice payload, uint64_t offset, s
 
 	while ((step = rcap_next_record(&block, &kind, &record)) == STEP_ITEM) {
 		struct cursor c = cursor_of(record.p, record.n);
-		bool ok = kind == RCAP_RECORD_ROUTE	 ? read_route(r, &c)
-			: kind == RCAP_RECORD_TEMPLATE	 ? read_template(r, &c)
-			: kind == RCAP_RECORD_TOTALS	 ? read_totals(r, &c)
-			: kind == RCAP_RECORD_ROUTE_COUNTS ? read_route_counts(r, &c)
-							 : true;
+		bool ok = kind == RCAP_RECORD_ROUTE          ? read_route(r, &c)
+			  : kind == RCAP_RECORD_TEMPLATE     ? read_template(r, &c)
+			  : kind == RCAP_RECORD_TOTALS       ? read_totals(r, &c)
+			  : kind == RCAP_RECORD_ROUTE_COUNTS ? read_route_counts(r, &c)
+							     : true;
 		if (!ok)
 			return bad_block(r, offset, "an entry is damaged or out of order", e);
 	}
@@ -290,7 +289,7 @@ static bool goes_on(struct rcap *r, const struct rcap_block_header *h, uint64_t 
 	struct err e = { 0 };
 
 	return h->kind == RCAP_BLOCK_RECORDS && read_header(r, end, &next, &e) == STEP_ITEM &&
-		next.number == h->number + 1;
+	       next.number == h->number + 1;
 }
 
 static bool scan(struct rcap *r, struct err *e)
@@ -381,7 +380,7 @@ static bool open_file(struct rcap *r, const char *path, struct err *e)
 	if (!read_at(r, 0, first, n, e))
 		return false;
 	return rcap_check_file_header((struct slice){ (const char *)first, n }, e) ||
-		err_in(e, "%s", r->name);
+	       err_in(e, "%s", r->name);
 }
 
 static bool prepare(struct rcap *r, struct err *e)
@@ -539,8 +538,7 @@ static bool decode(struct rcap *r, uint8_t kind, struct slice record, struct rca
 	}
 	ret->kind = RCAP_REQUEST;
 	return rcap_decode_request(&r->decoder, record, &ret->request) &&
-		ret->request.route < r->route_count &&
-		ret->request.template_id < r->template_count;
+	       ret->request.route < r->route_count && ret->request.template_id < r->template_count;
 }
 
 enum step rcap_next(struct rcap *r, struct rcap_item *ret, struct err *e)
@@ -579,50 +577,13 @@ enum step rcap_next_block(struct rcap *r, uint64_t *at, struct rcap_block *ret, 
 		return step;
 	if (!read_payload(r, *at, &h, &is_intact, e))
 		return STEP_FAIL;
-	*ret = (struct rcap_block){ .offset = *at, .kind = h.kind,
-		.kind_name = rcap_block_kind_name(h.kind) };
+	*ret = (struct rcap_block){
+		.offset = *at, .kind = h.kind, .kind_name = rcap_block_kind_name(h.kind)
+	};
 	if (is_intact)
 		ret->payload = unpack(r, &h);
 	ret->is_damaged = ret->payload.p == NULL;
 	*at = block_end(*at, &h);
 	r->block = (struct cursor){ 0 };
 	return STEP_ITEM;
-}
-
-/* ---- finding a route by what a person remembers of it */
-
-/* Lower case, one blank for any white space. */
-static void fold(struct slice text, struct buf *to)
-{
-	buf_reset(to);
-	for (size_t i = 0; i < text.n; i++) {
-		unsigned char c = (unsigned char)text.p[i];
-
-		if (!isspace(c))
-			buf_add_byte(to, c < 0x80 ? (unsigned char)tolower(c) : c);
-		else if (to->n && to->p[to->n - 1] != ' ')
-			buf_add_byte(to, ' ');
-	}
-	if (to->n && to->p[to->n - 1] == ' ')
-		to->p[--to->n] = '\0';
-}
-
-const struct rcap_route *rcap_find_route(const struct rcap *r, struct slice fragment)
-{
-	struct buf wanted = { .max = RCAP_RAW_MAX }, text = { .max = RCAP_RAW_MAX };
-	const struct rcap_route *best = NULL;
-
-	fold(fragment, &wanted);
-	for (size_t i = 0; i < r->route_count; i++) {
-		const struct rcap_route *route = &r->routes[i];
-
-		if (best && best->requests >= route->requests)
-			continue;
-		fold(route->text, &text);
-		if (memmem(buf_text(&text), text.n, buf_text(&wanted), wanted.n))
-			best = route;
-	}
-	buf_free(&wanted);
-	buf_free(&text);
-	return best;
 }

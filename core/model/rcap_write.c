@@ -90,10 +90,10 @@ static bool prepare(struct rcap_writer *w)
 	buf_init(&w->packed, RCAP_BLOCK_HEADER + ZSTD_COMPRESSBOUND(RCAP_RAW_MAX));
 	w->zstd = ZSTD_createCCtx();
 	return w->zstd &&
-		!ZSTD_isError(ZSTD_CCtx_setParameter(
-			w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
-		rcap_dict_init(&w->routes, RCAP_ROUTES_MAX, route_text_bytes, seed) &&
-		rcap_dict_init(&w->templates, RCAP_TEMPLATES_MAX, template_text_bytes, seed);
+	       !ZSTD_isError(
+		       ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
+	       rcap_dict_init(&w->routes, RCAP_ROUTES_MAX, route_text_bytes, seed) &&
+	       rcap_dict_init(&w->templates, RCAP_TEMPLATES_MAX, template_text_bytes, seed);
 }
 
 /* All or nothing: what a full disk let through of it is taken back, so that the
@@ -115,8 +115,8 @@ static bool write_whole(struct rcap_writer *w, const char *p, size_t n, struct e
 			err_os(e, ERR_ENV, os_errno, "could not write");
 			err_hint(e, "the first %llu bytes are kept and readable%s",
 				(unsigned long long)w->whole_bytes,
-				os_errno == ENOSPC ? "; make room, or write elsewhere with -o" :
-						     "");
+				os_errno == ENOSPC ? "; make room, or write elsewhere with -o"
+						   : "");
 			return err_in(e, "%s", w->name);
 		}
 		done += (size_t)k;
@@ -220,8 +220,8 @@ static bool dictionary_has_room(const struct rcap_writer *w, struct slice text)
 	return text.n <= RCAP_RECORD_MAX && w->dictionary.n + text.n <= DICTIONARY_PENDING_MAX;
 }
 
-static void add_entry(struct rcap_writer *w, uint8_t kind, const struct buf *prefix,
-	struct slice text)
+static void add_entry(
+	struct rcap_writer *w, uint8_t kind, const struct buf *prefix, struct slice text)
 {
 	struct buf payload = { .max = RCAP_RAW_MAX };
 
@@ -276,11 +276,13 @@ uint32_t rcap_add_template(struct rcap_writer *w, struct slice text)
 
 /* ---- blocks */
 
-static bool write_block(struct rcap_writer *w, uint8_t kind, struct slice raw, uint32_t records,
-	struct err *e)
+static bool write_block(
+	struct rcap_writer *w, uint8_t kind, struct slice raw, uint32_t records, struct err *e)
 {
-	struct rcap_block_header h = { .kind = kind, .raw_bytes = (uint32_t)raw.n,
-		.number = w->block_number, .records = records };
+	struct rcap_block_header h = { .kind = kind,
+		.raw_bytes = (uint32_t)raw.n,
+		.number = w->block_number,
+		.records = records };
 	size_t bound = ZSTD_compressBound(raw.n);
 
 	buf_reset(&w->packed);
@@ -315,8 +317,8 @@ static bool write_dictionary(struct rcap_writer *w, struct err *e)
 	}
 	if (w->dictionary.n == 0)
 		return true;
-	if (!write_block(w, RCAP_BLOCK_DICTIONARY, buf_slice(&w->dictionary),
-		    w->dictionary_records, e))
+	if (!write_block(
+		    w, RCAP_BLOCK_DICTIONARY, buf_slice(&w->dictionary), w->dictionary_records, e))
 		return false;
 	buf_reset(&w->dictionary);
 	w->dictionary_records = 0;
@@ -523,8 +525,7 @@ static bool write_counts(struct rcap_writer *w, struct err *e)
 	}
 	w->touched_count -= written;
 	if (written)
-		memmove(w->touched, w->touched + written,
-			w->touched_count * sizeof(*w->touched));
+		memmove(w->touched, w->touched + written, w->touched_count * sizeof(*w->touched));
 	buf_free(&payload);
 	return ok;
 }
@@ -559,7 +560,7 @@ bool rcap_flush(struct rcap_writer *w, const struct json *head, struct err *e)
 	if (has_news && !write_counts(w, e))
 		return false;
 	bool is_due = ++w->headless_flushes >= HEAD_EVERY_FLUSHES || !w->head_end ||
-		w->whole_bytes - w->head_end >= HEAD_GROWTH * w->head_bytes;
+		      w->whole_bytes - w->head_end >= HEAD_GROWTH * w->head_bytes;
 	return !head || !is_due || write_head(w, head, e);
 }
 

@@ -25,8 +25,8 @@ static const struct value *literal_of(const struct value *values, size_t count, 
 
 static bool is_usable(const struct value *v)
 {
-	return v && v->action != VALUE_DROPPED &&
-		!(v->flags & (VALUE_IS_CUT | VALUE_IS_UNKNOWN)) && v->bytes.n;
+	return v && v->action != VALUE_DROPPED && !(v->flags & (VALUE_IS_CUT | VALUE_IS_UNKNOWN)) &&
+	       v->bytes.n;
 }
 
 bool record_statement_text(

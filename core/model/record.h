@@ -134,7 +134,7 @@ void record_seal_request(struct request_record *q);
 
 /* Puts the literals back. False when a needed value is missing or unknown. */
 struct buf;
-bool record_statement_text(struct slice template_text, const struct value *values,
-	size_t count, struct buf *out) MUST_USE;
+bool record_statement_text(struct slice template_text, const struct value *values, size_t count,
+	struct buf *out) MUST_USE;
 
 #endif

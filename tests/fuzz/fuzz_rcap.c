@@ -33,8 +33,9 @@ static void build(struct cursor c, struct buf *file)
 	rcap_write_file_header(header);
 	buf_add(file, header, sizeof(header));
 	while (cursor_left(&c) > 3) {
-		struct rcap_block_header h = { .kind = cursor_u8(&c), .codec = RCAP_RAW,
-			.number = number++ };
+		struct rcap_block_header h = {
+			.kind = cursor_u8(&c), .codec = RCAP_RAW, .number = number++
+		};
 		size_t n = cursor_u16le(&c);
 
 		if (n > cursor_left(&c))

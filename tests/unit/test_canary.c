@@ -62,7 +62,8 @@ static void every_form_is_found(void **state)
 		{ "4660", "\x12\x34", 2, "2-byte integer" },
 		{ "4660", "a\x12\x34", 3, NULL }, /* not the whole value */
 		{ "2000-01-02", "\x00\x00\x00\x01", 4, "binary date" },
-		{ "2000-01-01 00:00:01", "\x00\x00\x00\x00\x00\x0f\x42\x40", 8, "binary timestamp" },
+		{ "2000-01-01 00:00:01", "\x00\x00\x00\x00\x00\x0f\x42\x40", 8,
+			"binary timestamp" },
 	};
 
 	(void)state;

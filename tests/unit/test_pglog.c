@@ -13,8 +13,10 @@
 
 static struct pglog_meaning mean(const char *severity, const char *message, const char *tag)
 {
-	struct pglog_line line = { .severity = slice_of(severity), .message = slice_of(message),
-		.command_tag = slice_of(tag), .query = SLICE("select 1/0") };
+	struct pglog_line line = { .severity = slice_of(severity),
+		.message = slice_of(message),
+		.command_tag = slice_of(tag),
+		.query = SLICE("select 1/0") };
 
 	return pglog_mean(&line);
 }
@@ -36,9 +38,10 @@ static void each_message_is_known(void **state)
 		{ "duration: 0.5 ms", "BIND", PGLOG_PARSE_BIND, 500000, "", "", "" },
 		{ "duration: 0.5 ms  parse <unnamed>: select $1", "PARSE", PGLOG_PARSE_BIND, 500000,
 			"", "", "" },
-		{ "duration: 0.5 ms  bind S_1: select $1", "BIND", PGLOG_PARSE_BIND, 500000, "",
-			"", "" },
-		{ "execute <unnamed>: select $1", "SELECT", PGLOG_EXECUTE, -1, "select $1", "", "" },
+		{ "duration: 0.5 ms  bind S_1: select $1", "BIND", PGLOG_PARSE_BIND, 500000, "", "",
+			"" },
+		{ "execute <unnamed>: select $1", "SELECT", PGLOG_EXECUTE, -1, "select $1", "",
+			"" },
 		{ "duration: 3.000 ms  execute S_3: select $1", "SELECT", PGLOG_EXECUTE, 3000000,
 			"select $1", "S_3", "" },
 		{ "duration: 3.000 ms  execute my stmt/C_4: select a: b", "SELECT", PGLOG_EXECUTE,
@@ -97,14 +100,13 @@ static void bind_values_lose_their_quotes_and_nothing_else(void **state)
 		assert_true(pglog_has_parameters(slice_of(details[k]), &rest));
 		buf_room(&scratch, rest.n);
 		for (size_t i = 0; i < LENGTH(wanted); i++) {
-			assert_int_equal(pglog_next_parameter(&rest, &scratch, &value, &is_null),
-				STEP_ITEM);
+			assert_int_equal(
+				pglog_next_parameter(&rest, &scratch, &value, &is_null), STEP_ITEM);
 			assert_int_equal(is_null, wanted[i] == NULL);
 			if (wanted[i])
 				assert_true(slice_is(value, wanted[i]));
 		}
-		assert_int_equal(
-			pglog_next_parameter(&rest, &scratch, &value, &is_null), STEP_END);
+		assert_int_equal(pglog_next_parameter(&rest, &scratch, &value, &is_null), STEP_END);
 		buf_free(&scratch);
 	}
 	struct slice rest;
@@ -141,7 +143,8 @@ static void stamps_know_their_offset_or_say_that_they_do_not(void **state)
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		struct pglog_stamp stamp;
 
-		assert_int_equal(pglog_parse_stamp(slice_of(cases[i].text), &stamp), cases[i].is_ok);
+		assert_int_equal(
+			pglog_parse_stamp(slice_of(cases[i].text), &stamp), cases[i].is_ok);
 		if (!cases[i].is_ok)
 			continue;
 		assert_int_equal(stamp.has_offset, cases[i].has_offset);
@@ -193,8 +196,8 @@ static void records_come_whole_however_the_bytes_arrive(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(columns); i++)
-		add_row(&text, "01.500", "6a.4d", (int)i + 1,
-			"statement: select '\"\"', 1,\n2", "", columns[i]);
+		add_row(&text, "01.500", "6a.4d", (int)i + 1, "statement: select '\"\"', 1,\n2", "",
+			columns[i]);
 	for (size_t piece = 1; piece < text.n + 7; piece += piece < 40 ? 1 : 97) {
 		struct pglog_csv csv = { 0 };
 		struct pglog_line line;
@@ -208,8 +211,8 @@ static void records_come_whole_however_the_bytes_arrive(void **state)
 			while ((step = pglog_csv_next(&csv, &rest, have == text.n, &line, &why)) ==
 				STEP_ITEM) {
 				records++;
-				assert_true(slice_is(line.message,
-					"statement: select '\"', 1,\n2"));
+				assert_true(
+					slice_is(line.message, "statement: select '\"', 1,\n2"));
 				assert_int_equal(line.line_number, records);
 				assert_true(slice_is(line.session_id, "6a.4d"));
 				assert_int_equal(line.application.n, records > 1 ? 3 : 0);
@@ -309,7 +312,7 @@ static bool read_log(struct seen *seen, struct slice text, const char *zone)
 	close(fd);
 	struct source_pglog *s = source_pglog_new(&options, &sink, &seen->e);
 	bool ok = s && source_pglog_read(s, path, &seen->e) &&
-		source_pglog_finish(s, seen->lines, seen->pairs, &seen->e);
+		  source_pglog_finish(s, seen->lines, seen->pairs, &seen->e);
 	source_pglog_free(s);
 	unlink(path);
 	return ok;
@@ -390,8 +393,8 @@ static void a_statement_line_and_its_duration_are_one_request(void **state)
 	(void)state;
 	add_row(&text, "01.000", "a.1", 1, "statement: begin", "", 26);
 	add_row(&text, "01.001", "a.1", 2, "duration: 0.900 ms", "", 26);
-	add_row(&text, "01.001", "a.1", 3, "execute <unnamed>: select $1",
-		"parameters: $1 = '7'", 26);
+	add_row(&text, "01.001", "a.1", 3, "execute <unnamed>: select $1", "parameters: $1 = '7'",
+		26);
 	add_row(&text, "01.201", "a.1", 4, "duration: 200.000 ms", "", 26);
 	add_row(&text, "01.300", "a.1", 5, "duration: 1.000 ms", "", 26);
 	add_row(&text, "01.400", "a.1", 6, "statement: rollback", "", 26);
@@ -401,9 +404,10 @@ static void a_statement_line_and_its_duration_are_one_request(void **state)
 	assert_int_equal(seen.requests[1].state_before, 'T');
 	assert_int_equal(seen.requests[1].form, FORM_UNNAMED);
 	assert_string_equal(seen.values[1], "7");
-	assert_int_equal(json_int(json_path(seen.lines, "unread.duration without its statement"), 0),
-		1);
-	assert_int_equal(json_int(json_path(seen.pairs, "unpaired.still running at the end"), 0), 1);
+	assert_int_equal(
+		json_int(json_path(seen.lines, "unread.duration without its statement"), 0), 1);
+	assert_int_equal(
+		json_int(json_path(seen.pairs, "unpaired.still running at the end"), 0), 1);
 	forget(&seen);
 	buf_free(&text);
 }
@@ -415,9 +419,10 @@ static void an_error_ends_its_statement(void **state)
 
 	(void)state;
 	add_row(&text, "01.000", "a.1", 1, "statement: select pg_sleep(9)", "", 26);
-	buf_add_text(&text, "2026-11-30 12:00:01.250 UTC,\"u\",\"d\",77,\"[local]\",a.1,2,SELECT,"
-			    "2026-11-30 12:00:00 UTC,3/4,0,ERROR,57014,\"canceling statement\",,,,,,"
-			    "\"select pg_sleep(9)\",,,\"\",\"client backend\",,0\n");
+	buf_add_text(&text,
+		"2026-11-30 12:00:01.250 UTC,\"u\",\"d\",77,\"[local]\",a.1,2,SELECT,"
+		"2026-11-30 12:00:00 UTC,3/4,0,ERROR,57014,\"canceling statement\",,,,,,"
+		"\"select pg_sleep(9)\",,,\"\",\"client backend\",,0\n");
 	buf_add_text(&text, "2026-11-30 12:00:02.000 UTC,\"u\",\"d\",77,\"[local]\",a.1,3,SELECT,"
 			    "2026-11-30 12:00:00 UTC,3/4,0,ERROR,42601,\"syntax error\",,,,,,"
 			    "\"selec 1\",,,\"\",\"client backend\",,0\n");

@@ -74,14 +74,18 @@ static void add_values(struct rng *r, struct sample *s)
 	s->q.values = s->values;
 	for (size_t i = 0; i < s->q.value_count; i++)
 		s->values[i] = (struct value){ .place = (uint16_t)any_size(r),
-			.is_bind = rng_below(r, 2), .role = (uint8_t)rng_below(r, 4),
-			.format = (uint8_t)rng_below(r, 2), .action = (uint8_t)rng_below(r, 4),
-			.flags = (uint8_t)rng_below(r, 16), .type_oid = (uint32_t)any_size(r),
+			.is_bind = rng_below(r, 2),
+			.role = (uint8_t)rng_below(r, 4),
+			.format = (uint8_t)rng_below(r, 2),
+			.action = (uint8_t)rng_below(r, 4),
+			.flags = (uint8_t)rng_below(r, 16),
+			.type_oid = (uint32_t)any_size(r),
 			.bytes = any_bytes(r, s->bytes[i]) };
 	s->q.edge_count = s->q.value_count ? rng_below(r, 4) : 0;
 	s->q.edges = s->edges;
 	for (size_t i = 0; i < s->q.edge_count; i++)
-		s->edges[i] = (struct edge){ .from_seq = any_size(r), .row = (uint32_t)any_size(r),
+		s->edges[i] = (struct edge){ .from_seq = any_size(r),
+			.row = (uint32_t)any_size(r),
 			.column = (uint16_t)any_size(r),
 			.value = (uint16_t)rng_below(r, s->q.value_count),
 			.is_strong = rng_below(r, 2) };
@@ -91,15 +95,21 @@ static void make_sample(struct rng *r, struct sample *s, uint32_t routes, uint32
 {
 	int64_t start = (int64_t)(any_size(r) >> 4);
 
-	*s = (struct sample){ .q = { .session = any_size(r), .seq = any_size(r),
-		.start_ns = start, .end_ns = start + (int64_t)(any_size(r) >> 4),
-		.think_ns = (int64_t)(any_size(r) >> 4) - 1,
-		.route = (uint32_t)rng_below(r, routes),
-		.template_id = (uint32_t)rng_below(r, templates),
-		.form = (uint8_t)(1 + rng_below(r, 9)), .state_before = "?ITE"[rng_below(r, 4)],
-		.state_after = "?ITE"[rng_below(r, 4)], .in_flight = (uint32_t)any_size(r),
-		.flags = (uint32_t)any_size(r), .rows = any_size(r), .bytes_in = any_size(r),
-		.bytes_out = any_size(r) } };
+	*s = (struct sample){ .q = { .session = any_size(r),
+				      .seq = any_size(r),
+				      .start_ns = start,
+				      .end_ns = start + (int64_t)(any_size(r) >> 4),
+				      .think_ns = (int64_t)(any_size(r) >> 4) - 1,
+				      .route = (uint32_t)rng_below(r, routes),
+				      .template_id = (uint32_t)rng_below(r, templates),
+				      .form = (uint8_t)(1 + rng_below(r, 9)),
+				      .state_before = "?ITE"[rng_below(r, 4)],
+				      .state_after = "?ITE"[rng_below(r, 4)],
+				      .in_flight = (uint32_t)any_size(r),
+				      .flags = (uint32_t)any_size(r),
+				      .rows = any_size(r),
+				      .bytes_in = any_size(r),
+				      .bytes_out = any_size(r) } };
 	if (rng_below(r, 3))
 		s->q.first_byte_ns = start + 1 + (int64_t)rng_below(r, 1000000);
 	if (rng_below(r, 4) == 0)
@@ -179,9 +189,14 @@ static void assert_same_request(const struct request_record *a, const struct req
 
 static struct session_record make_session(uint64_t id)
 {
-	struct session_record s = { .id = id, .protocol = PROTOCOL_PG, .open_ns = NS_PER_S * 5,
-		.flags = SESSION_UNCLOSED, .client = SLICE("client"),
-		.server = SLICE("127.0.0.1:5432"), .user = SLICE("u"), .database = SLICE(""),
+	struct session_record s = { .id = id,
+		.protocol = PROTOCOL_PG,
+		.open_ns = NS_PER_S * 5,
+		.flags = SESSION_UNCLOSED,
+		.client = SLICE("client"),
+		.server = SLICE("127.0.0.1:5432"),
+		.user = SLICE("u"),
+		.database = SLICE(""),
 		.application = SLICE("app") };
 
 	record_seal_session(&s);
@@ -306,8 +321,7 @@ static void a_file_cut_anywhere_is_readable_and_its_counts_fit(void **state)
 		assert_true(rcap_is_torn(r));
 		while ((step = rcap_next(r, &item, &e)) == STEP_ITEM) {
 			requests += item.kind == RCAP_REQUEST;
-			prepares += item.kind == RCAP_REQUEST &&
-				item.request.form == FORM_PREPARE;
+			prepares += item.kind == RCAP_REQUEST && item.request.form == FORM_PREPARE;
 		}
 		assert_int_equal(step, STEP_END);
 		for (uint32_t i = 0; i < rcap_route_count(r); i++)
@@ -373,7 +387,8 @@ static void a_damaged_block_of_records_costs_only_itself(void **state)
 		;
 	rcap_close(r);
 	int fd = open(path, O_WRONLY);
-	assert_int_equal(pwrite(fd, "\xff\xff\xff", 3, (off_t)block.offset + RCAP_BLOCK_HEADER + 9), 3);
+	assert_int_equal(
+		pwrite(fd, "\xff\xff\xff", 3, (off_t)block.offset + RCAP_BLOCK_HEADER + 9), 3);
 	close(fd);
 	r = rcap_open(path, &e);
 	assert_non_null(r);
@@ -438,8 +453,12 @@ static void counts_stay_exact_when_requests_are_not_stored(void **state)
 	char path[128];
 	struct err e = { 0 };
 	struct json *head = head_of(1);
-	struct request_record q = { .session = 1, .end_ns = 5 * NS_PER_MS, .form = FORM_SIMPLE,
-		.rows = 2, .state_before = 'I', .state_after = 'I' };
+	struct request_record q = { .session = 1,
+		.end_ns = 5 * NS_PER_MS,
+		.form = FORM_SIMPLE,
+		.rows = 2,
+		.state_before = 'I',
+		.state_after = 'I' };
 
 	(void)state;
 	record_seal_request(&q);
@@ -514,8 +533,9 @@ static void a_request_too_large_goes_without_its_values(void **state)
 	size_t n = RCAP_RECORD_MAX + 1;
 	char *big = calloc(1, n);
 	struct value v = { .bytes = { big, n } };
-	struct request_record q = { .session = 1, .form = FORM_SIMPLE, .values = &v,
-		.value_count = 1, .rows = 3 };
+	struct request_record q = {
+		.session = 1, .form = FORM_SIMPLE, .values = &v, .value_count = 1, .rows = 3
+	};
 
 	(void)state;
 	record_seal_request(&q);
@@ -546,7 +566,9 @@ static void foreign_files_are_told_by_name(void **state)
 		{ "2026-11-30 12:00:00.000 UTC,\"a\"", 31, "log" },
 		{ "PGDMP\x01\x0e", 7, "pg_dump" },
 		{ "\x89RCAP\r\n", 7, "ends within" },
-		{ "\x7f""ELF", 4, "not a capture" },
+		{ "\x7f"
+		  "ELF",
+			4, "not a capture" },
 	};
 	char path[128];
 

@@ -19,7 +19,8 @@ static void each_slot_gets_its_literal_and_what_lacks_one_is_no_text(void **stat
 		size_t values;
 		const char *text; /* NULL: none */
 	} cases[] = {
-		{ "select \x01, \x01 from t where a = $1", 3, "select 'it''s', 42 from t where a = $1" },
+		{ "select \x01, \x01 from t where a = $1", 3,
+			"select 'it''s', 42 from t where a = $1" },
 		{ "begin", 0, "begin" },
 		{ "", 0, "" },
 		{ "\x01", 1, "'it''s'" },

@@ -31,9 +31,13 @@ static void put(struct rcap_writer *w, uint32_t route, uint64_t session, int64_t
 	int64_t length_ms, uint32_t in_flight, const char *sqlstate)
 {
 	struct err e = { 0 };
-	struct request_record q = { .session = session, .start_ns = start_ms * NS_PER_MS,
-		.end_ns = (start_ms + length_ms) * NS_PER_MS, .form = FORM_SIMPLE, .route = route,
-		.in_flight = in_flight, .rows = 1 };
+	struct request_record q = { .session = session,
+		.start_ns = start_ms * NS_PER_MS,
+		.end_ns = (start_ms + length_ms) * NS_PER_MS,
+		.form = FORM_SIMPLE,
+		.route = route,
+		.in_flight = in_flight,
+		.rows = 1 };
 
 	memcpy(q.sqlstate, sqlstate, strlen(sqlstate) + 1);
 	record_seal_request(&q);
