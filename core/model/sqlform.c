@@ -158,6 +158,12 @@ static bool is_format(struct slice s)
 	return count_digits(s) <= 16;
 }
 
+/* Limits and lengths; the largest bigint stands for "all". */
+static bool is_count(struct slice s)
+{
+	return (count_digits(s) == s.n && s.n <= 10) || slice_is(s, "9223372036854775807");
+}
+
 bool sqlform_keeps(uint8_t rule, struct slice plain)
 {
 	/* strchr() finds the NUL of its list, and no form has one. */
@@ -165,7 +171,7 @@ bool sqlform_keeps(uint8_t rule, struct slice plain)
 		return false;
 	switch (rule) {
 	case RULE_COUNT:
-		return count_digits(plain) == plain.n && plain.n <= 18;
+		return is_count(plain);
 	case RULE_UNIT:
 		return word_sets(plain) & WORDS_UNIT;
 	case RULE_INTERVAL:

@@ -268,6 +268,8 @@ static uint8_t rule_of_call(struct roles *r)
 		return RULE_VALUE;
 	const struct sql_token *function = item_at(r, level->function - 1);
 	uint32_t sets = sets_of(function);
+	if (sets & WORDS_TYPMOD)
+		return RULE_COUNT;
 	if (sets & WORDS_FIRST_UNIT && level->argument == 0)
 		return RULE_UNIT;
 	if (sets & WORDS_NAMED &&

@@ -18,7 +18,7 @@
  * the form goes the way of RULE_VALUE. */
 enum slot_rule {
 	RULE_VALUE, /* by spelling and policy */
-	RULE_COUNT, /* LIMIT and OFFSET: a number stays */
+	RULE_COUNT, /* LIMIT, OFFSET, varchar(20): a number stays */
 	RULE_UNIT, /* 'hour' */
 	RULE_INTERVAL, /* '3 days' */
 	RULE_NAME, /* of a sequence, a table, a setting, a JSON key */

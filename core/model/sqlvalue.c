@@ -44,6 +44,10 @@ enum value_action sqlvalue_plain(const struct sqlvalue *v, struct slice plain, s
 		return keep(plain, out);
 	if (sqlcompound_scrub(v, plain, out, &action))
 		return action;
+	/* "3 days" compared with or stored in an interval says its type nowhere. */
+	if (plain.p[0] >= '0' && plain.p[0] <= '9' && sqlform_keeps(RULE_INTERVAL, plain) &&
+		token_class_of(plain) == TOKEN_TEXT)
+		return keep(plain, out);
 	switch (token_class_of(plain)) {
 	case TOKEN_DIGITS:
 	case TOKEN_NUMBER:

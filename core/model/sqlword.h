@@ -28,6 +28,7 @@ enum word_set {
 	WORDS_SECRET_SETTING = 65536, /* settings whose value may hold a password or a command */
 	WORDS_SPECIAL_DATE = 131072, /* now, today, infinity: kept in a cast to a date */
 	WORDS_KEYED = 262144, /* functions whose odd arguments are JSON keys */
+	WORDS_TYPMOD = 524288, /* types with a length or precision behind */
 };
 
 /* The sets a word is in; 0 when it is in none. */

@@ -165,6 +165,7 @@ static void what_is_structural_or_small_stays(void **state)
 		"INSERT INTO orders (id, status) VALUES (5, 'open'), (6, 'sent')",
 		"UPDATE orders SET status = 'closed' WHERE id = '17'",
 		"SELECT * FROM t WHERE a = 'enabled'",
+		"SELECT * FROM t WHERE now() - a > '3 days'",
 		"SELECT * FROM t WHERE a = ANY('{1,2,3}'::int[]) AND b = '{}' AND c = '[1,5)'",
 	};
 	char text[1024];

@@ -332,6 +332,8 @@ static void no_number_hides_in_another_form(void **state)
 		"SET TIME ZONE '741852963014'",
 		"SELECT to_char(a, '741852963014')",
 		"SELECT 'k741852963014'::regclass",
+		"SELECT a::numeric(741852963014)",
+		"SELECT 1 LIMIT 741852963014",
 	};
 
 	for (size_t i = 0; i < LENGTH(texts); i++)
