@@ -39,6 +39,25 @@ void cell_plan(struct cell_plan *p, const struct recipe *recipe, bool wants_quie
 	}
 }
 
+void cell_inside(const struct cell *c, const struct cell_plan *plan, double lag_s, struct span *ret)
+{
+	for (size_t i = 0; i < plan->inside_count; i++) {
+		struct span s = plan->inside[i];
+		int64_t least_ns = s.from_ns + (s.to_ns - s.from_ns) / 4;
+
+		for (size_t k = 0; k < c->job_run_count; k++) {
+			struct span ran = c->job_runs[k];
+			int64_t end_ns = ran.to_ns + (int64_t)(lag_s * 1e9);
+
+			if (ran.from_ns < s.from_ns || ran.from_ns >= s.to_ns || end_ns >= s.to_ns)
+				continue;
+			s.to_ns = end_ns > least_ns ? end_ns : least_ns;
+			break;
+		}
+		ret[i] = s;
+	}
+}
+
 /* ---- conditions */
 
 static const struct recipe_condition *condition_of(const struct cell_spec *s, enum recipe_switch how)
@@ -100,12 +119,14 @@ static void compare_reading(struct cell *c, const struct cell_spec *s, size_t i,
 	const struct recipe_condition *condition = &s->recipe->conditions[i];
 	char *same = s->known[i][s->is_on[i]];
 	const char *other = s->known[i][!s->is_on[i]];
+	/* ANALYZE samples at random: no two leave the same statistics. */
+	bool is_sampled = condition->how == SWITCH_STATS && !s->is_on[i];
 
 	if (condition->how == SWITCH_DATA || !*text)
 		return;
 	if (!*same)
 		snprintf(same, 128, "%s", text);
-	if (strcmp(same, text) != 0)
+	if (strcmp(same, text) != 0 && !is_sampled)
 		invalid(c, "condition '%s' drifted %s", condition->id, when);
 	else if (*other && strcmp(other, text) == 0 && condition->how != SWITCH_BLOAT)
 		invalid(c, "condition '%s' reads the same on and off", condition->id);
@@ -189,11 +210,16 @@ static bool open_jobs(struct jobs *jobs, const struct cell_spec *s, const struct
 	return true;
 }
 
-static void close_jobs(struct jobs *jobs, struct cell *c)
+static void close_jobs(struct jobs *jobs, struct cell *c, const struct recipe *recipe)
 {
 	for (size_t i = 0; i < jobs->count; i++) {
 		struct job *j = &jobs->items[i];
 
+		if (strcmp(j->condition->id, recipe->occurrences_of) == 0 && !c->job_runs &&
+			(c->job_runs = calloc(j->run_count + 1, sizeof(*c->job_runs)))) {
+			memcpy(c->job_runs, j->runs, j->run_count * sizeof(*c->job_runs));
+			c->job_run_count = j->run_count;
+		}
 		c->jobs_started += j->started;
 		c->jobs_overlapped += j->overlapped;
 		if (j->failed > 0)
@@ -293,7 +319,7 @@ static bool drive(struct cell *c, const struct cell_spec *s, const struct run *r
 	if (ok && result.is_interrupted)
 		ok = err_set(e, ERR_INTERRUPTED, "interrupted");
 	if (ok) {
-		close_jobs(&jobs, c);
+		close_jobs(&jobs, c, s->recipe);
 		weigh(c, s, &result, is_serial);
 		ok = take_samples(c, &result, e);
 	}
@@ -326,5 +352,6 @@ bool cell_run(struct cell *c, const struct cell_spec *spec, const struct run *r,
 void cell_free(struct cell *c)
 {
 	free(c->requests);
+	free(c->job_runs);
 	*c = (struct cell){ 0 };
 }
