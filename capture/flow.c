@@ -24,10 +24,17 @@ struct side {
 	size_t held_n;
 };
 
+/* Both ends, the smaller one first. */
+struct flow_key {
+	uint64_t words[4];
+	uint64_t ports; /* and the IP version */
+};
+
 struct flow {
 	struct flow *chain;
 	struct flow *older, *newer; /* in the list of live or of lingering flows */
 	uint64_t hash;
+	struct flow_key key;
 	struct flow_info info;
 	struct side side[2];
 	void *owner;
@@ -110,9 +117,14 @@ static uint64_t mix(uint64_t h, uint64_t v)
 
 static int compare_address(const struct packet_address *a, const struct packet_address *b)
 {
-	int order = memcmp(a->bytes, b->bytes, sizeof a->bytes);
+	uint64_t x[2], y[2];
 
-	return order ? order : (int)a->port - (int)b->port;
+	memcpy(x, a->bytes, 16);
+	memcpy(y, b->bytes, 16);
+	for (int i = 0; i < 2; i++)
+		if (x[i] != y[i])
+			return x[i] < y[i] ? -1 : 1;
+	return (int)a->port - (int)b->port;
 }
 
 /* Both directions of a connection have one key: the smaller address is side 0. */
@@ -121,27 +133,36 @@ static int side_of_sender(const struct packet *p)
 	return compare_address(&p->from, &p->to) <= 0 ? 0 : 1;
 }
 
-static uint64_t hash_of(const struct flow_table *t, const struct packet_address *a,
-	const struct packet_address *b)
+static struct flow_key key_of(const struct packet *p, int sender)
 {
-	uint64_t words[4], h = t->limits.hash_seed;
+	const struct packet_address *a = sender ? &p->to : &p->from, *b = sender ? &p->from : &p->to;
+	struct flow_key k;
 
-	memcpy(words, a->bytes, 16);
-	memcpy(words + 2, b->bytes, 16);
-	for (size_t i = 0; i < LENGTH(words); i++)
-		if (words[i])
-			h = mix(h, words[i] + i);
-	return mix(h, (uint64_t)a->port << 16 | b->port);
+	memcpy(k.words, a->bytes, 16);
+	memcpy(k.words + 2, b->bytes, 16);
+	k.ports = (uint64_t)p->is_v6 << 32 | (uint64_t)a->port << 16 | b->port;
+	return k;
 }
 
-static struct flow *find(const struct flow_table *t, uint64_t hash, const struct packet_address *a,
-	const struct packet_address *b, bool is_v6)
+static uint64_t hash_of(const struct flow_table *t, const struct flow_key *k)
+{
+	uint64_t h = mix(t->limits.hash_seed, k->words[0] ^ k->ports);
+
+	h = mix(h, k->words[2]);
+	return k->words[1] | k->words[3] ? mix(mix(h, k->words[1]), k->words[3]) : h;
+}
+
+static bool is_same_key(const struct flow_key *a, const struct flow_key *b)
+{
+	return ((a->words[0] ^ b->words[0]) | (a->words[1] ^ b->words[1]) | (a->words[2] ^ b->words[2]) |
+		(a->words[3] ^ b->words[3]) | (a->ports ^ b->ports)) == 0;
+}
+
+static struct flow *find(const struct flow_table *t, uint64_t hash, const struct flow_key *k)
 {
 	struct flow *f = t->buckets[hash % BUCKETS];
 
-	while (f && (f->hash != hash || f->info.is_v6 != is_v6 ||
-		compare_address(&f->info.address[0], a) != 0 ||
-		compare_address(&f->info.address[1], b) != 0))
+	while (f && !is_same_key(&f->key, k))
 		f = f->chain;
 	return f;
 }
@@ -227,7 +248,7 @@ void flow_table_free(struct flow_table *t)
 }
 
 static struct flow *open_flow(struct flow_table *t, const struct packet *p, int sender, uint64_t hash,
-	int64_t time_ns)
+	const struct flow_key *key, int64_t time_ns)
 {
 	struct flow *f;
 
@@ -237,6 +258,7 @@ static struct flow *open_flow(struct flow_table *t, const struct packet *p, int 
 	if (!f)
 		return NULL;
 	f->hash = hash;
+	f->key = *key;
 	f->info.is_v6 = p->is_v6;
 	f->info.address[sender] = p->from;
 	f->info.address[!sender] = p->to;
@@ -465,10 +487,9 @@ static bool feed_known(struct flow_table *t, struct flow *f, int sender, const s
 bool flow_feed(struct flow_table *t, const struct packet *p, int64_t time_ns)
 {
 	int sender = side_of_sender(p);
-	const struct packet_address *a = sender ? &p->to : &p->from;
-	const struct packet_address *b = sender ? &p->from : &p->to;
-	uint64_t hash = hash_of(t, a, b);
-	struct flow *f = find(t, hash, a, b, p->is_v6);
+	struct flow_key key = key_of(p, sender);
+	uint64_t hash = hash_of(t, &key);
+	struct flow *f = find(t, hash, &key);
 
 	if (f && is_new_connection(f, sender, p)) {
 		end_flow(t, f, FLOW_REUSED, time_ns);
@@ -479,7 +500,7 @@ bool flow_feed(struct flow_table *t, const struct packet *p, int64_t time_ns)
 		/* Without a SYN, only bytes make a connection worth following. */
 		if (!(p->flags & TCP_SYN) && !p->wire_n)
 			return true;
-		f = open_flow(t, p, sender, hash, time_ns);
+		f = open_flow(t, p, sender, hash, &key, time_ns);
 		if (!f)
 			return false;
 	}

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <stdio.h>
 
+#include "capture/bigendian.h"
 #include "core/base/cursor.h"
 
 enum {
@@ -59,14 +60,14 @@ static enum packet_verdict decode_tcp(struct frame *f, size_t bound_n)
 		whole_n = bound_n;
 	if (kept_n > whole_n)
 		kept_n = whole_n;
-	p->from.port = cursor_u16be(&f->at);
-	p->to.port = cursor_u16be(&f->at);
-	p->seq = cursor_u32be(&f->at);
-	p->ack = cursor_u32be(&f->at);
-	header_n = (size_t)(cursor_u8(&f->at) >> 4) * 4;
-	p->flags = cursor_u8(&f->at);
-	if (f->at.is_short)
-		return short_frame(f);
+	if (kept_n < 20)
+		return f->lost_n && whole_n >= 20 ? PACKET_CUT : PACKET_BAD;
+	p->from.port = be16_at(start);
+	p->to.port = be16_at(start + 2);
+	p->seq = be32_at(start + 4);
+	p->ack = be32_at(start + 8);
+	header_n = (size_t)(start[12] >> 4) * 4;
+	p->flags = start[13];
 	if (header_n < 20 || header_n > whole_n)
 		return PACKET_BAD;
 	if (header_n > kept_n)
@@ -100,7 +101,7 @@ static enum packet_verdict decode_ipv4(struct frame *f)
 	f->out->is_v6 = false;
 	memcpy(f->out->from.bytes, h + 12, 4);
 	memcpy(f->out->to.bytes, h + 16, 4);
-	cursor_skip(&f->at, header_n);
+	f->at.p += header_n;
 	return decode_tcp(f, total_n - header_n);
 }
 
@@ -226,10 +227,11 @@ static enum packet_verdict decode_after(struct frame *f, size_t before_n, size_t
 {
 	unsigned type;
 
-	cursor_skip(&f->at, before_n);
-	type = cursor_u16be(&f->at);
-	cursor_skip(&f->at, after_n);
-	return f->at.is_short ? short_frame(f) : decode_ether_type(f, type);
+	if (cursor_left(&f->at) < before_n + 2 + after_n)
+		return short_frame(f);
+	type = be16_at(f->at.p + before_n);
+	f->at.p += before_n + 2 + after_n;
+	return decode_ether_type(f, type);
 }
 
 enum packet_verdict packet_decode(int link, const unsigned char *bytes, size_t n, size_t wire_n,

@@ -187,7 +187,7 @@ static void bind(struct pg_session *s, const struct pg_message *m)
 	r->raw.statement = st->number;
 	r->raw.portal = p ? p->number : 0;
 	r->raw.bytes_in += m->wire_n;
-	pg_request_bind(s, r, m->body, m->is_whole);
+	pg_request_bind(s, r, m->body, portal_name.n + name.n + 2, m->is_whole);
 	expect(s, EXPECT_BIND, r);
 }
 

@@ -11,13 +11,6 @@ enum {
 	CODE_GSS = 80877104,
 };
 
-static uint32_t u32(const char *p)
-{
-	const unsigned char *u = (const unsigned char *)p;
-
-	return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
-}
-
 static bool is_http(struct slice b)
 {
 	static const char *const words[] = { "GET ", "POST", "PUT ", "HEAD", "DELE", "OPTI", "PATC", "CONN",
@@ -49,8 +42,8 @@ enum pg_startup pg_startup_kind(struct slice b, const char **ret_other)
 	}
 	if (b.n < 8)
 		return b.n < 4 ? PG_STARTUP_SHORT : PG_STARTUP_NONE;
-	length = u32(b.p);
-	code = u32(b.p + 4);
+	length = be32_at(b.p);
+	code = be32_at(b.p + 4);
 	if (length < 8 || length > STARTUP_MAX)
 		return PG_STARTUP_NONE;
 	if (code == CODE_CANCEL)
@@ -62,88 +55,52 @@ enum pg_startup pg_startup_kind(struct slice b, const char **ret_other)
 	return b.n < length ? PG_STARTUP_SHORT : PG_STARTUP_SESSION;
 }
 
-/* Smallest and largest length word of each message type; 0: no such message. */
-struct rule {
-	uint32_t min, max;
-	uint32_t wanted; /* bytes of the body */
-	bool is_prefix_enough; /* a longer body comes cut instead of not at all */
-};
-
 #define ANY LENGTH_MAX
 
-static const struct rule client_rules[128] = {
-	['B'] = { 10, ANY, PG_BODY_MAX, true },
-	['C'] = { 6, 65536, 65536, false },
-	['D'] = { 6, 65536, 65536, false },
-	['E'] = { 9, 65536, 65536, false },
-	['F'] = { 12, ANY, 4, true },
-	['H'] = { 4, 4, 0, false },
-	['P'] = { 8, ANY, PG_BODY_MAX, true },
-	['Q'] = { 5, ANY, PG_BODY_MAX, true },
-	['S'] = { 4, 4, 0, false },
-	['X'] = { 4, 4, 0, false },
-	['c'] = { 4, 4, 0, false },
-	['d'] = { 4, ANY, PG_COPY_MAX, false },
-	['f'] = { 5, 65536, 0, true },
-	['p'] = { 4, 65539, 0, true },
+const struct pg_rule pg_rules[2][256] = {
+	{
+		['1'] = { 4, 4, 0, false },
+		['2'] = { 4, 4, 0, false },
+		['3'] = { 4, 4, 0, false },
+		['A'] = { 10, 65536, 0, true },
+		['C'] = { 5, 1024, 1024, false },
+		['D'] = { 6, ANY, PG_ROW_MAX, false },
+		['E'] = { 5, 1 << 24, 16384, true },
+		['G'] = { 7, 65536, 3, true },
+		['H'] = { 7, 65536, 3, true },
+		['I'] = { 4, 4, 0, false },
+		['K'] = { 12, 264, 0, true },
+		['N'] = { 5, 1 << 24, 0, true },
+		['R'] = { 8, 65536, 4, true },
+		['S'] = { 6, 65536, 1024, false },
+		['T'] = { 6, 1 << 20, 65536, false },
+		['V'] = { 8, ANY, 0, true },
+		['W'] = { 7, 65536, 0, true },
+		['Z'] = { 5, 5, 1, false },
+		['c'] = { 4, 4, 0, false },
+		['d'] = { 4, ANY, 0, true },
+		['n'] = { 4, 4, 0, false },
+		['s'] = { 4, 4, 0, false },
+		['t'] = { 6, 1 << 20, 1 << 18, false },
+		['v'] = { 12, 65536, 0, true },
+	},
+	{
+		['B'] = { 10, ANY, PG_BODY_MAX, true },
+		['C'] = { 6, 65536, 65536, false },
+		['D'] = { 6, 65536, 65536, false },
+		['E'] = { 9, 65536, 65536, false },
+		['F'] = { 12, ANY, 4, true },
+		['H'] = { 4, 4, 0, false },
+		['P'] = { 8, ANY, PG_BODY_MAX, true },
+		['Q'] = { 5, ANY, PG_BODY_MAX, true },
+		['S'] = { 4, 4, 0, false },
+		['X'] = { 4, 4, 0, false },
+		['c'] = { 4, 4, 0, false },
+		['d'] = { 4, ANY, PG_COPY_MAX, false },
+		['f'] = { 5, 65536, 0, true },
+		['p'] = { 4, 65539, 0, true },
+	},
 };
-
-static const struct rule server_rules[128] = {
-	['1'] = { 4, 4, 0, false },
-	['2'] = { 4, 4, 0, false },
-	['3'] = { 4, 4, 0, false },
-	['A'] = { 10, 65536, 0, true },
-	['C'] = { 5, 1024, 1024, false },
-	['D'] = { 6, ANY, PG_ROW_MAX, false },
-	['E'] = { 5, 1 << 24, 16384, true },
-	['G'] = { 7, 65536, 3, true },
-	['H'] = { 7, 65536, 3, true },
-	['I'] = { 4, 4, 0, false },
-	['K'] = { 12, 264, 0, true },
-	['N'] = { 5, 1 << 24, 0, true },
-	['R'] = { 8, 65536, 4, true },
-	['S'] = { 6, 65536, 1024, false },
-	['T'] = { 6, 1 << 20, 65536, false },
-	['V'] = { 8, ANY, 0, true },
-	['W'] = { 7, 65536, 0, true },
-	['Z'] = { 5, 5, 1, false },
-	['c'] = { 4, 4, 0, false },
-	['d'] = { 4, ANY, 0, true },
-	['n'] = { 4, 4, 0, false },
-	['s'] = { 4, 4, 0, false },
-	['t'] = { 6, 1 << 20, 1 << 18, false },
-	['v'] = { 12, 65536, 0, true },
-};
-
-static const struct rule *rule_of(char type, bool from_client)
-{
-	unsigned char u = (unsigned char)type;
-	const struct rule *r;
-
-	if (u >= 128)
-		return NULL;
-	r = from_client ? &client_rules[u] : &server_rules[u];
-	return r->max ? r : NULL;
-}
-
-bool pg_header_is_valid(const char *header, bool from_client)
-{
-	const struct rule *r = rule_of(header[0], from_client);
-	uint32_t length = u32(header + 1);
-
-	return r && length >= r->min && length <= r->max;
-}
-
-uint32_t pg_body_wanted(char type, bool from_client, uint32_t body_n)
-{
-	const struct rule *r = rule_of(type, from_client);
-
-	if (!r)
-		return 0;
-	if (body_n <= r->wanted)
-		return body_n;
-	return r->is_prefix_enough ? r->wanted : 0;
-}
 
 /* How many valid headers follow each other from the chunk's start; *ret_is_exact:
  * the last message ends with the chunk. 0 when the chain breaks. */
@@ -157,9 +114,9 @@ static size_t chain(struct slice c, bool from_client, bool *ret_is_exact, size_t
 			return 0;
 		headers++;
 		*ret_last = at;
-		if (u32(c.p + at + 1) + 1 > c.n - at)
+		if (be32_at(c.p + at + 1) + 1 > c.n - at)
 			return headers;
-		at += u32(c.p + at + 1) + 1;
+		at += be32_at(c.p + at + 1) + 1;
 	}
 	*ret_is_exact = at == c.n;
 	return headers;

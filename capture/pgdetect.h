@@ -7,7 +7,7 @@
 #ifndef REPROD_PGDETECT_H
 #define REPROD_PGDETECT_H
 
-#include "core/base/base.h"
+#include "capture/bigendian.h"
 
 enum pg_startup {
 	PG_STARTUP_SHORT, /* more bytes are needed */
@@ -22,10 +22,33 @@ enum pg_startup {
  * "http" or "other". */
 enum pg_startup pg_startup_kind(struct slice bytes, const char **ret_other);
 
+/* Smallest and largest length word of each message type; max 0: no such message. */
+struct pg_rule {
+	uint32_t min, max;
+	uint32_t wanted; /* bytes of the body that the matcher wants */
+	bool is_prefix_enough; /* a longer body comes cut instead of not at all */
+};
+
+extern const struct pg_rule pg_rules[2][256]; /* server, client */
+
 /* Five bytes: type and length, possible for that sender? */
-bool pg_header_is_valid(const char *header, bool from_client);
-/* How much of a body the matcher wants; less than body_n when it is to be skipped. */
-uint32_t pg_body_wanted(char type, bool from_client, uint32_t body_n);
+static inline bool pg_header_is_valid(const char *header, bool from_client)
+{
+	const struct pg_rule *r = &pg_rules[from_client][(unsigned char)header[0]];
+	uint32_t length = be32_at(header + 1);
+
+	return r->max && length >= r->min && length <= r->max;
+}
+
+/* How much of a body is wanted; less than body_n when it is to be skipped. */
+static inline uint32_t pg_body_wanted(char type, bool from_client, uint32_t body_n)
+{
+	const struct pg_rule *r = &pg_rules[from_client][(unsigned char)type];
+
+	if (body_n <= r->wanted)
+		return body_n;
+	return r->is_prefix_enough ? r->wanted : 0;
+}
 
 /* The offset of a message boundary in a chunk of a stream whose boundaries are not
  * known, SIZE_MAX when there is no evidence. A chunk's start counts when a chain of

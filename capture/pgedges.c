@@ -84,8 +84,16 @@ static bool is_small(struct pg_scalar v)
 	return v.kind == 1 && (int64_t)v.a > -100 && (int64_t)v.a < 100;
 }
 
+static uint8_t *filter_of(struct pg_edges *e, struct pg_scalar v)
+{
+	return &e->filter[(v.a ^ v.b) * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+}
+
 static void remember(struct pg_edges *e, const struct pg_known *k)
 {
+	if (e->count == PG_EDGE_MEMORY)
+		--*filter_of(e, e->known[e->next].value);
+	++*filter_of(e, k->value);
 	e->known[e->next] = *k;
 	e->next = (e->next + 1) % PG_EDGE_MEMORY;
 	if (e->count < PG_EDGE_MEMORY)
@@ -119,6 +127,7 @@ void pg_edges_forget_result(struct pg_edges *e)
 {
 	while (e->result_at) {
 		e->next = (e->next + PG_EDGE_MEMORY - 1) % PG_EDGE_MEMORY;
+		--*filter_of(e, e->known[e->next].value);
 		e->known[e->next].value.kind = 0;
 		e->result_at--;
 		e->count--;
@@ -132,7 +141,9 @@ void pg_edges_end_result(struct pg_edges *e)
 
 const struct pg_known *pg_edges_find(const struct pg_edges *e, struct pg_scalar v)
 {
-	for (uint32_t i = 1; v.kind && i <= e->count; i++) {
+	if (!v.kind || !e->filter[(v.a ^ v.b) * UINT64_C(0x9e3779b97f4a7c15) >> 56])
+		return NULL;
+	for (uint32_t i = 1; i <= e->count; i++) {
 		const struct pg_known *k = &e->known[(e->next + PG_EDGE_MEMORY - i) % PG_EDGE_MEMORY];
 
 		if (k->value.a == v.a && k->value.kind == v.kind && k->value.b == v.b)

@@ -2,7 +2,7 @@
 #include <stdlib.h>
 
 #include "capture/pgsession.h"
-#include "core/base/cursor.h"
+#include "capture/bigendian.h"
 
 enum { POOL_MAX = 1024, VALUES_KEPT = 1024 };
 
@@ -248,83 +248,118 @@ static bool grow_values(struct pg_request *r, size_t count)
 	return true;
 }
 
-struct formats {
-	const unsigned char *codes;
-	unsigned count;
+/* What is left of a Bind message. */
+struct rest {
+	const char *p, *end;
 };
 
-static struct formats read_formats(struct cursor *c)
+static size_t left(const struct rest *r)
 {
-	unsigned count = cursor_u16be(c);
-	struct slice codes = cursor_bytes(c, (size_t)count * 2);
+	return (size_t)(r->end - r->p);
+}
 
-	return (struct formats){ (const unsigned char *)codes.p, c->is_short ? 0 : count };
+/* The word, or -1 and nothing left. */
+static int32_t read_u16(struct rest *r)
+{
+	if (left(r) < 2) {
+		r->p = r->end;
+		return -1;
+	}
+	r->p += 2;
+	return be16_at(r->p - 2);
+}
+
+struct formats {
+	const char *codes;
+	int32_t count;
+};
+
+static bool read_formats(struct rest *r, struct formats *ret)
+{
+	ret->count = read_u16(r);
+	if (ret->count < 0 || (size_t)ret->count * 2 > left(r))
+		return false;
+	ret->codes = r->p;
+	r->p += (size_t)ret->count * 2;
+	return true;
 }
 
 /* None: all text; one: for all; else one each. */
-static uint8_t format_of(struct formats f, unsigned i)
+static uint8_t format_of(const struct formats *f, int32_t i)
 {
-	if (!f.count)
+	if (!f->count)
 		return 0;
-	if (f.count == 1)
+	if (f->count == 1)
 		i = 0;
-	return i < f.count ? f.codes[(size_t)i * 2 + 1] : 0;
+	return i < f->count ? (uint8_t)f->codes[(size_t)i * 2 + 1] : 0;
 }
 
-static void read_value(struct pg_session *s, struct pg_request *r, struct cursor *c, unsigned i, uint8_t format)
+static void find_edge(const struct pg_session *s, struct pg_request *r, int32_t i, const struct raw_value *v)
+{
+	const struct pg_known *k;
+
+	if (!s->edges || v->bytes.n > 36 || i >= MATCH_EDGE_BIND)
+		return;
+	k = pg_edges_find(s->edges, pg_scalar_of(v->bytes, v->format, v->type_oid));
+	if (k)
+		add_edge(r, MATCH_EDGE_BIND | (unsigned)i, k);
+}
+
+static void read_value(const struct pg_session *s, struct pg_request *r, struct rest *rest, int32_t i,
+	uint8_t format)
 {
 	const struct pg_statement *st = r->statement;
 	struct raw_value *v = &r->values[i];
-	int32_t n = (int32_t)cursor_u32be(c);
+	int32_t n;
 
 	*v = (struct raw_value){ .format = format };
-	if (st && i < st->type_count)
+	if (st && (uint32_t)i < st->type_count)
 		v->type_oid = st->types[i];
-	if (c->is_short) {
+	if (left(rest) < 4) {
+		rest->p = rest->end;
 		v->is_cut = true;
-	} else if (n < 0) {
-		v->is_null = true;
-	} else if ((size_t)n > cursor_left(c)) {
-		v->is_cut = true;
-		v->bytes = cursor_bytes(c, cursor_left(c));
-	} else {
-		v->bytes = cursor_bytes(c, (size_t)n);
-		if (s->edges && n <= 36) {
-			const struct pg_known *k = pg_edges_find(s->edges, pg_scalar_of(v->bytes, format, v->type_oid));
-
-			if (k && i < MATCH_EDGE_BIND)
-				add_edge(r, MATCH_EDGE_BIND | i, k);
-		}
-	}
-	if (v->is_cut)
-		r->raw.flags |= REQUEST_VALUE_LOST;
-}
-
-void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice body, bool is_whole)
-{
-	struct formats formats, results;
-	struct cursor c;
-	unsigned count;
-
-	keep_body(s, r, body);
-	c = cursor_of(r->body.p, r->body.n);
-	cursor_cstring(&c);
-	cursor_cstring(&c);
-	formats = read_formats(&c);
-	count = cursor_u16be(&c);
-	/* A value costs at least its length word. */
-	if (is_whole && (size_t)count * 4 > cursor_left(&c))
-		c.is_short = true;
-	if (c.is_short || !grow_values(r, count)) {
 		r->raw.flags |= REQUEST_VALUE_LOST;
 		return;
 	}
-	for (unsigned i = 0; i < count; i++)
-		read_value(s, r, &c, i, format_of(formats, i));
-	r->raw.bind_count = count;
-	results = read_formats(&c);
-	for (unsigned i = 0; i < PG_EDGE_COLUMNS; i++)
-		r->binary_columns |= (uint32_t)(format_of(results, i) & 1) << i;
+	n = (int32_t)be32_at(rest->p);
+	rest->p += 4;
+	if (n < 0) {
+		v->is_null = true;
+		return;
+	}
+	v->is_cut = (size_t)n > left(rest);
+	v->bytes = (struct slice){ rest->p, v->is_cut ? left(rest) : (size_t)n };
+	rest->p += v->bytes.n;
+	if (v->is_cut)
+		r->raw.flags |= REQUEST_VALUE_LOST;
+	else
+		find_edge(s, r, i, v);
+}
+
+void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice body, size_t names_n,
+	bool is_whole)
+{
+	struct formats formats, results;
+	struct rest rest;
+	int32_t count;
+
+	keep_body(s, r, body);
+	if (r->body.n != body.n)
+		return;
+	rest = (struct rest){ r->body.p + names_n, r->body.p + r->body.n };
+	count = read_formats(&rest, &formats) ? read_u16(&rest) : -1;
+	/* A value costs at least its length word. */
+	if (count < 0 || (is_whole && (size_t)count * 4 > left(&rest)) || !grow_values(r, (size_t)count)) {
+		r->raw.flags |= REQUEST_VALUE_LOST;
+		return;
+	}
+	for (int32_t i = 0; i < count; i++)
+		read_value(s, r, &rest, i, format_of(&formats, i));
+	r->raw.bind_count = (size_t)count;
+	if (!read_formats(&rest, &results))
+		return;
+	for (int32_t i = 0; results.count && i < PG_EDGE_COLUMNS; i++)
+		r->binary_columns |= (uint32_t)(format_of(&results, i) & 1) << i;
 }
 
 /* ---- the queue */
@@ -365,18 +400,6 @@ bool pg_queue_push(struct pg_session *s, enum pg_expected kind, struct pg_reques
 	if (r)
 		r->refs++;
 	return true;
-}
-
-struct pg_entry *pg_queue_head(struct pg_session *s)
-{
-	return s->queue.count ? &s->queue.entries[s->queue.head] : NULL;
-}
-
-struct pg_entry *pg_queue_last(struct pg_session *s)
-{
-	struct pg_queue *q = &s->queue;
-
-	return q->count ? &q->entries[(q->head + q->count - 1) & (q->size - 1)] : NULL;
 }
 
 void pg_queue_pop(struct pg_session *s)

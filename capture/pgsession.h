@@ -106,13 +106,23 @@ void pg_request_complete(struct pg_session *s, struct pg_request *r, int64_t end
 void pg_request_emit(struct pg_session *s, struct pg_request *r);
 void pg_request_set_text(struct pg_session *s, struct pg_request *r, struct slice text);
 void pg_request_find_literals(struct pg_session *s, struct pg_request *r, struct slice text);
-void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice body, bool is_whole);
+/* names_n: bytes of body that the two names take. */
+void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice body, size_t names_n,
+	bool is_whole);
 bool pg_request_set_sqlstate(struct pg_request *r, const char *code);
 void pg_request_free_pool(struct match *m);
 
 bool pg_queue_push(struct pg_session *s, enum pg_expected kind, struct pg_request *r);
-struct pg_entry *pg_queue_head(struct pg_session *s);
-struct pg_entry *pg_queue_last(struct pg_session *s);
+static inline struct pg_entry *pg_queue_head(const struct pg_session *s)
+{
+	return s->queue.count ? &s->queue.entries[s->queue.head] : NULL;
+}
+static inline struct pg_entry *pg_queue_last(const struct pg_session *s)
+{
+	const struct pg_queue *q = &s->queue;
+
+	return q->count ? &q->entries[(q->head + q->count - 1) & (q->size - 1)] : NULL;
+}
 void pg_queue_pop(struct pg_session *s);
 /* Ends everything that is owed. */
 void pg_queue_give_up(struct pg_session *s, uint32_t flags, int64_t end_ns);

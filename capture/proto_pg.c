@@ -1,7 +1,6 @@
 #include "capture/proto_pg.h"
 
 #include "capture/pgdetect.h"
-#include "core/base/cursor.h"
 
 enum { UNDECIDED_MAX = 64, HEADER_N = 5 };
 
@@ -35,13 +34,6 @@ static bool end_as(struct pg_proto *p, enum pg_phase phase, const char *other)
 
 /* ---- messages */
 
-static uint32_t length_at(const char *p)
-{
-	const unsigned char *u = (const unsigned char *)p;
-
-	return (uint32_t)u[0] << 24 | (uint32_t)u[1] << 16 | (uint32_t)u[2] << 8 | u[3];
-}
-
 struct chunk {
 	struct slice rest;
 	int64_t time_ns, now_ns;
@@ -60,7 +52,7 @@ static bool take_message(struct pg_proto *p, bool from_client, struct slice have
 {
 	struct pg_side *side = &p->side[!from_client];
 	char type = have.p[0];
-	uint32_t body_n = length_at(have.p + 1) - 4;
+	uint32_t body_n = be32_at(have.p + 1) - 4;
 	uint32_t want_n = pg_body_wanted(type, from_client, body_n);
 	struct pg_message m = {
 		.type = type,
@@ -107,7 +99,7 @@ static bool continue_partial(struct pg_proto *p, bool from_client, struct chunk 
 		if (!pg_header_is_valid(side->partial.p, from_client))
 			return false;
 	}
-	want_n = pg_body_wanted(side->partial.p[0], from_client, length_at(side->partial.p + 1) - 4) + HEADER_N -
+	want_n = pg_body_wanted(side->partial.p[0], from_client, be32_at(side->partial.p + 1) - 4) + HEADER_N -
 		side->partial.n;
 	if (want_n > c->rest.n)
 		want_n = c->rest.n;
@@ -164,7 +156,7 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 		if (side->partial.n == 0)
 			side->partial_ns = c->time_ns;
 		if (side->partial.n >= 8)
-			want_n = length_at(side->partial.p);
+			want_n = be32_at(side->partial.p);
 		want_n -= side->partial.n;
 		if (want_n > c->rest.n)
 			want_n = c->rest.n;

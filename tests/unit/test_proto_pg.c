@@ -123,7 +123,7 @@ static void garbage_is_left_at_the_next_boundary(void **state)
 
 	wire_startup(&x->b, 196608, "u", "d");
 	feed(x, 0);
-	buf_add_text(&x->b, "?????");
+	buf_add(&x->b, "y\0\0\0\0", 5);
 	feed(x, 1);
 	buf_add_text(&x->b, "more rubbish");
 	wire_ready(&x->b, 'T');
