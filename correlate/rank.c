@@ -573,7 +573,6 @@ static bool judge_shift(struct finding *f, const struct analysis *a)
 		f->whole.judged[i] = true;
 		f->whole.evaluable = f->whole.evaluable ? f->whole.evaluable : 1;
 		f->whole.lift = s->slow / fmax(1, (double)s->n) / 0.01;
-		f->coverage = 1 / (double)a->routes[route].spikes.count;
 		say(f, VERDICT_SUGGESTIVE,
 			"one occurrence, coincidence not excluded: the level rose %.1f s after it and stayed",
 			lag);
@@ -683,32 +682,51 @@ static void judge_shared(struct finding *f, const struct analysis *a,
 	judge(f, a);
 }
 
-static void set_coverage(struct finding *f, struct analysis *a)
+static bool overlaps(const struct finding *f, struct span s)
 {
-	struct tested_route *t = &a->routes[f->route];
-	size_t inside = 0, all = 0;
+	for (size_t k = 0; k < f->condition->count; k++)
+		if (s.from_tick < f->whole.spans[k].to_tick &&
+			s.to_tick > f->whole.spans[k].from_tick)
+			return true;
+	return false;
+}
 
-	if (f->verdict <= VERDICT_SUGGESTIVE && f->whole.spans)
+static bool starts_in(const struct finding *f, struct span s)
+{
+	for (size_t k = 0; k < f->condition->count; k++)
+		if (s.from_tick >= f->whole.spans[k].from_tick &&
+			s.from_tick < f->whole.spans[k].to_tick)
+			return true;
+	return false;
+}
+
+/* What a condition that lines up covers is explained, on whichever route. */
+static void explain(struct analysis *a, const struct finding *f)
+{
+	for (size_t r = 0; r < a->spiking_count; r++) {
+		struct tested_route *t = &a->routes[r];
+
 		for (size_t i = 0; i < t->spikes.count; i++) {
 			const struct spike *s = &t->spikes.items[i];
-			bool is_in = false;
+			bool is_shift = s->kind == SPIKE_LEVEL_SHIFT;
 
-			for (size_t k = 0; k < f->condition->count && !is_in; k++)
-				is_in = s->span.from_tick < f->whole.spans[k].to_tick &&
-					s->span.to_tick > f->whole.spans[k].from_tick;
-			t->explained[i] |= is_in;
+			t->explained[i] |= is_shift ? starts_in(f, s->span) : overlaps(f, s->span);
 		}
-	for (size_t i = 0; i < t->spikes.count && f->whole.spans; i++) {
-		const struct spike *s = &t->spikes.items[i];
-		bool is_in = false;
-
-		for (size_t k = 0; k < f->condition->count && !is_in; k++)
-			is_in = s->span.from_tick >= f->whole.spans[k].from_tick &&
-				s->span.from_tick < f->whole.spans[k].to_tick;
-		inside += is_in;
-		all++;
 	}
-	f->coverage = all ? (double)inside / (double)all : 0;
+}
+
+static void set_coverage(struct finding *f, struct analysis *a)
+{
+	const struct tested_route *t = &a->routes[f->route];
+	size_t inside = 0;
+
+	if (!f->whole.spans)
+		return;
+	if (f->verdict <= VERDICT_SUGGESTIVE)
+		explain(a, f);
+	for (size_t i = 0; i < t->spikes.count; i++)
+		inside += starts_in(f, t->spikes.items[i].span);
+	f->coverage = t->spikes.count ? (double)inside / (double)t->spikes.count : 0;
 	f->coverage_time = t->lost_s > 0 ? fmin(1, f->whole.lost_s / t->lost_s) : 0;
 }
 
