@@ -30,7 +30,7 @@ run '' 0 '4 passed, 0 failed' "two rounds are summed" "$dir/good" "$dir/e2e/good
 run '' 1 '3 passed, 1 failed' "a failed test fails" "$dir/good" "$dir/bad"
 run '' 1 '3 passed, 1 failed' "fewer tests than planned fail" "$dir/good" "$dir/short"
 run '' 1 '3 passed, 1 failed' "an exit code fails" "$dir/good" "$dir/dies"
-run '' 1 '0 passed, 1 failed' "a test that is not there fails" "$dir/good" "$dir/absent"
+run '' 1 '0 passed, 1 failed' "a test that is not there fails" "$dir/absent"
 run '' 0 '2 passed, 0 failed' "a skip passes by hand" "$dir/skips"
 run true 1 '4 passed, 2 failed' "and fails in CI" "$dir/skips" "$dir/e2e/skips.t"
 run true 1 '2 passed, 1 failed' "a file that is skipped as a whole fails in CI" "$dir/good" "$dir/skips-all"

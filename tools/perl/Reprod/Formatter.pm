@@ -9,6 +9,20 @@ use TAP::Formatter::File;
 # As prove itself chooses: no moving ruler in a log.
 our @ISA = (-t STDOUT ? 'TAP::Formatter::Console' : 'TAP::Formatter::File');
 
+my %said;    # by test file: what failed, and the comments behind it
+
+sub open_test {
+	my ($self, $name, $parser) = @_;
+	my $lines = $said{$name} = [];
+	my $failing = 0;
+	$parser->callback(test => sub {
+		$failing = !$_[0]->is_ok;
+		push @$lines, $_[0]->raw if $failing;
+	});
+	$parser->callback(comment => sub { push @$lines, '  ' . $_[0]->raw if $failing });
+	return $self->SUPER::open_test($name, $parser);
+}
+
 sub skips_of {
 	my ($name, $parser) = @_;
 	return "$name: " . ($parser->skip_all || 'no reason given') if $parser->skip_all;
@@ -27,6 +41,10 @@ sub summary {
 		$bad++ if !$bad && $parser->has_problems;
 		$failed += $bad;
 		push @skips, skips_of($name, $parser);
+	}
+	for my $name (grep { @{ $said{$_} } } sort keys %said) {
+		print "\n$name:\n";
+		print "$_\n" for @{ $said{$name} };
 	}
 	my $file = $ENV{TAP_COUNTS} or return;
 	open(my $to, '>', $file) or die "could not write $file: $!";
