@@ -212,8 +212,8 @@ static void scrub_bind(struct scrub *s, const struct raw_value *raw, size_t i, s
 	struct value v = { .place = (uint16_t)n, .is_bind = true, .role = s->values[i].role };
 	uint8_t role = v.role;
 
-	sqlscrub_bind(s->sql, raw->bytes, raw->format, raw->type_oid, raw->is_null, &v);
-	v.place = (uint16_t)n;
+	sqlscrub_param(s->sql, (uint16_t)n, raw->bytes, raw->format, raw->type_oid,
+		raw->is_null, &v);
 	v.is_bind = true;
 	v.role = role;
 	if (raw->is_cut) {
@@ -334,6 +334,11 @@ static bool take_request(void *data, const struct raw_request *raw, struct err *
 	if (!(raw->flags & REQUEST_TEXT_UNKNOWN) && raw->form != FORM_FUNCTION) {
 		sqlscrub_text(s->sql, raw->text, &st);
 		q.flags |= st.flags;
+	} else {
+		/* Binds are scrubbed by the last text's places: there is none now. */
+		struct sqlscrub_statement none;
+
+		sqlscrub_text(s->sql, (struct slice){ 0 }, &none);
 	}
 	set_route(s, raw, &st, &q);
 	if (st.has_strong_result)

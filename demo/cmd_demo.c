@@ -25,8 +25,10 @@ struct demo_args {
 static const struct cli_option options[] = {
 	{ "incident", 0, CLI_LIST, offsetof(struct demo_args, incidents), "NAME|DIR",
 		"play this incident (may be given again; default: lock-job and stale-statistics)" },
-	{ "all", 0, CLI_FLAG, offsetof(struct demo_args, is_all), NULL, "play every incident that is shipped" },
-	{ "list", 0, CLI_FLAG, offsetof(struct demo_args, is_list), NULL, "list the incidents that are shipped" },
+	{ "all", 0, CLI_FLAG, offsetof(struct demo_args, is_all), NULL,
+		"play every incident that is shipped" },
+	{ "list", 0, CLI_FLAG, offsetof(struct demo_args, is_list), NULL,
+		"list the incidents that are shipped" },
 	{ "keep", 0, CLI_FLAG, offsetof(struct demo_args, keeps), NULL,
 		"keep the databases too, not only the files that were found" },
 	{ "source", 0, CLI_TEXT, offsetof(struct demo_args, source), "wire|log",
@@ -64,7 +66,8 @@ static size_t shipped(const struct run *r, char **names, size_t max)
 	dir = opendir(root);
 	while (dir && count < max && (entry = readdir(dir))) {
 		snprintf(path, sizeof(path), "%s/%s/incident.json", root, entry->d_name);
-		if (entry->d_name[0] != '.' && file_exists(path) && (names[count] = strdup(entry->d_name)))
+		if (entry->d_name[0] != '.' && file_exists(path) &&
+			(names[count] = strdup(entry->d_name)))
 			count++;
 	}
 	if (dir)
@@ -85,7 +88,8 @@ static bool resolve(const struct run *r, const char *name, char path[8192], stru
 		snprintf(path, 8192, "%s/%s", root, name);
 	if (!file_is_dir(path)) {
 		err_set(e, ERR_USAGE, "there is no incident '%s'", name);
-		return err_hint(e, "'reprod demo --list' names the shipped ones; a folder of your own is given with a '/'");
+		return err_hint(e,
+			"'reprod demo --list' names the shipped ones; a folder of your own is given with a '/'");
 	}
 	if (!realpath(path, resolved))
 		return err_os(e, ERR_INPUT, errno, "could not resolve '%s'", path);
@@ -102,7 +106,8 @@ static bool make_out_dir(const struct demo_args *a, char dir[1024], struct err *
 		if (!file_make_dirs(a->out_dir, 0755, e))
 			return false;
 		if (!realpath(a->out_dir, resolved) || strlen(resolved) > 900)
-			return err_set(e, ERR_USAGE, "'%s' cannot serve as a folder for the output", a->out_dir);
+			return err_set(e, ERR_USAGE, "'%s' cannot serve as a folder for the output",
+				a->out_dir);
 		snprintf(dir, 1024, "%s", resolved);
 		return true;
 	}
@@ -138,8 +143,8 @@ static bool wants_wire(const struct demo_args *a, bool *ret, const struct run *r
 }
 
 /* One incident from an empty folder to its findings; the servers are gone after it. */
-static struct json *play(const struct demo_args *a, const char *incident_dir, const char *out_dir, const struct run *r,
-	struct err *e)
+static struct json *play(const struct demo_args *a, const char *incident_dir, const char *out_dir,
+	const struct run *r, struct err *e)
 {
 	struct incident in = { 0 };
 	struct production p = { 0 };
@@ -149,14 +154,16 @@ static struct json *play(const struct demo_args *a, const char *incident_dir, co
 	bool is_wire = false, ok;
 	char text[CLOCK_TEXT_MAX];
 
-	ok = incident_load(&in, incident_dir, e) && wants_wire(a, &is_wire, r, e) && file_make_dirs(out_dir, 0755, e);
+	ok = incident_load(&in, incident_dir, e) && wants_wire(a, &is_wire, r, e) &&
+	     file_make_dirs(out_dir, 0755, e);
 	if (ok) {
-		run_note(r, "\n== %s ==\n%s\n\nproduction starts in %s", in.name, in.title, out_dir);
+		run_note(
+			r, "\n== %s ==\n%s\n\nproduction starts in %s", in.name, in.title, out_dir);
 		ok = production_open(&p, &in, out_dir, is_wire, r, e);
 	}
 	if (ok) {
-		run_note(r, "  set up in %s; %g s of traffic", clock_duration_text(clock_mono_ns(&r->clock) - start_ns, text),
-			in.seconds);
+		run_note(r, "  set up in %s; %g s of traffic",
+			clock_duration_text(clock_mono_ns(&r->clock) - start_ns, text), in.seconds);
 		ok = production_play(&p, r, e) && investigate(&v, &p, r, e);
 	}
 	if (ok) {
@@ -188,7 +195,8 @@ static void print_summary(const struct json *incidents, FILE *to)
 		const struct json *it = json_at(incidents, i);
 
 		fprintf(to, "\n%s: %s (%.1f min)\n", json_text(json_get(it, "name"), ""),
-			json_is_true(json_get(it, "ok"), false) ? "as it truly was" : "NOT as it truly was",
+			json_is_true(json_get(it, "ok"), false) ? "as it truly was"
+								: "NOT as it truly was",
 			json_number(json_get(it, "minutes"), 0));
 		fprintf(to, "  %-12s%s\n", "slow route", json_text(json_get(it, "route"), ""));
 		print_list(to, "suspects", json_get(it, "first_group"));
@@ -226,8 +234,8 @@ static void choose(const struct demo_args *a, const struct run *r, char **names,
 		names[i] = strdup(a->incidents.count ? a->incidents.items[i] : usual[i]);
 }
 
-static bool play_all(const struct demo_args *a, char **names, size_t count, const char *root, struct json *incidents,
-	const struct run *r, struct err *e)
+static bool play_all(const struct demo_args *a, char **names, size_t count, const char *root,
+	struct json *incidents, const struct run *r, struct err *e)
 {
 	for (int64_t round = 0; round < a->repeat; round++)
 		for (size_t i = 0; i < count; i++) {
@@ -239,7 +247,8 @@ static bool play_all(const struct demo_args *a, char **names, size_t count, cons
 				return false;
 			base = strrchr(incident_dir, '/') + 1;
 			if (a->repeat > 1)
-				snprintf(out_dir, sizeof(out_dir), "%s/%.200s.%lld", root, base, (long long)round + 1);
+				snprintf(out_dir, sizeof(out_dir), "%s/%.200s.%lld", root, base,
+					(long long)round + 1);
 			else
 				snprintf(out_dir, sizeof(out_dir), "%s/%.200s", root, base);
 			if (file_exists(out_dir)) {
@@ -295,10 +304,11 @@ const struct cli_command demo_command = {
 	.name = "demo",
 	.summary = "the incident lab: everything above, on this machine",
 	.usage = "demo [--incident NAME|DIR]... [--all] [--keep] [-o DIR]",
-	.notes = "Plays a production that has a known slowdown, then investigates it with the commands a user\n"
-		 "would type, printed as they run. Servers are private ones under the output folder, traffic\n"
-		 "stays on the loopback. Exit code 0: each incident was found, reproduced and explained as it\n"
-		 "truly was; 1: not. docs/formats/incident.md tells how to add an incident.",
+	.notes =
+		"Plays a production that has a known slowdown, then investigates it with the commands a user\n"
+		"would type, printed as they run. Servers are private ones under the output folder, traffic\n"
+		"stays on the loopback. Exit code 0: each incident was found, reproduced and explained as it\n"
+		"truly was; 1: not. docs/formats/incident.md tells how to add an incident.",
 	.options = options,
 	.args_size = sizeof(struct demo_args),
 	.defaults = set_defaults,

@@ -17,12 +17,14 @@ static const char *keep(struct incident *in, const char *text)
 }
 
 /* A file of the folder: a plain relative name without "..", which exists. */
-static bool inside(struct incident *in, const char *what, const char *name, const char **ret, struct err *e)
+static bool inside(
+	struct incident *in, const char *what, const char *name, const char **ret, struct err *e)
 {
 	if (!name || !*name)
 		return err_set(e, ERR_INPUT, "%s: 'file' is missing", what);
 	if (*name == '/' || strstr(name, ".."))
-		return err_set(e, ERR_INPUT, "%s: '%s' does not stay inside the incident's folder", what, name);
+		return err_set(e, ERR_INPUT, "%s: '%s' does not stay inside the incident's folder",
+			what, name);
 	*ret = arena_printf(&in->arena, "%s/%s", in->dir, name);
 	if (!*ret)
 		return err_set(e, ERR_INPUT, "the incident is too large");
@@ -38,20 +40,21 @@ static const char *optional(struct incident *in, const char *name)
 	return path && file_exists(path) ? path : NULL;
 }
 
-static bool in_range(const struct json *j, const char *what, double fallback, double low, double high, double *ret,
-	struct err *e)
+static bool in_range(const struct json *j, const char *what, double fallback, double low,
+	double high, double *ret, struct err *e)
 {
 	*ret = json_number(j, fallback);
 	if (!(*ret >= low && *ret <= high))
-		return err_set(e, ERR_INPUT, "'%s' must be a number from %g to %g", what, low, high);
+		return err_set(
+			e, ERR_INPUT, "'%s' must be a number from %g to %g", what, low, high);
 	return true;
 }
 
 static bool few_enough(const struct json *list, const char *what, struct err *e)
 {
 	if (json_count(list) > INCIDENT_ITEMS_MAX)
-		return err_set(e, ERR_INPUT, "'%s' has %zu entries, at most %d are read", what, json_count(list),
-			INCIDENT_ITEMS_MAX);
+		return err_set(e, ERR_INPUT, "'%s' has %zu entries, at most %d are read", what,
+			json_count(list), INCIDENT_ITEMS_MAX);
 	return true;
 }
 
@@ -65,11 +68,13 @@ static bool load_traffic(struct incident *in, const struct json *list, struct er
 		const struct json *item = json_at(list, i);
 		struct incident_traffic *t = &in->traffic[in->traffic_count++];
 
-		if (!inside(in, "production.traffic", json_text(json_get(item, "file"), ""), &t->file, e))
+		if (!inside(in, "production.traffic", json_text(json_get(item, "file"), ""),
+			    &t->file, e))
 			return false;
 		t->weight = json_int(json_get(item, "weight"), 1);
 		if (t->weight < 1 || t->weight > 1000000)
-			return err_set(e, ERR_INPUT, "'production.traffic[%zu].weight' must be 1 or more", i);
+			return err_set(e, ERR_INPUT,
+				"'production.traffic[%zu].weight' must be 1 or more", i);
 	}
 	return true;
 }
@@ -78,15 +83,19 @@ static bool load_production(struct incident *in, const struct json *p, struct er
 {
 	double clients;
 
-	if (!in_range(json_get(p, "seconds"), "production.seconds", NAN, 5, 3600, &in->seconds, e) ||
+	if (!in_range(
+		    json_get(p, "seconds"), "production.seconds", NAN, 5, 3600, &in->seconds, e) ||
 		!in_range(json_get(p, "clients"), "production.clients", 8, 1, 1000, &clients, e) ||
-		!in_range(json_get(p, "rate_per_s"), "production.rate_per_s", 0, 0, 1e6, &in->rate_per_s, e))
+		!in_range(json_get(p, "rate_per_s"), "production.rate_per_s", 0, 0, 1e6,
+			&in->rate_per_s, e))
 		return false;
 	in->clients = (int64_t)clients;
 	in->protocol = keep(in, json_text(json_get(p, "protocol"), "simple"));
-	if (!in->protocol || (strcmp(in->protocol, "simple") != 0 && strcmp(in->protocol, "extended") != 0 &&
-				     strcmp(in->protocol, "prepared") != 0))
-		return err_set(e, ERR_INPUT, "'production.protocol' must be simple, extended or prepared");
+	if (!in->protocol ||
+		(strcmp(in->protocol, "simple") != 0 && strcmp(in->protocol, "extended") != 0 &&
+			strcmp(in->protocol, "prepared") != 0))
+		return err_set(
+			e, ERR_INPUT, "'production.protocol' must be simple, extended or prepared");
 	return load_traffic(in, json_get(p, "traffic"), e);
 }
 
@@ -100,9 +109,11 @@ static bool load_jobs(struct incident *in, const struct json *list, struct err *
 
 		job->name = keep(in, json_text(json_get(item, "name"), ""));
 		if (!job->name || !*job->name || strchr(job->name, '/'))
-			return err_set(e, ERR_INPUT, "'jobs[%zu].name' is missing or holds a '/'", i);
+			return err_set(
+				e, ERR_INPUT, "'jobs[%zu].name' is missing or holds a '/'", i);
 		if (!inside(in, "jobs", json_text(json_get(item, "file"), ""), &job->file, e) ||
-			!in_range(json_get(item, "every_s"), "jobs.every_s", 0, 0, 86400, &job->every_s, e) ||
+			!in_range(json_get(item, "every_s"), "jobs.every_s", 0, 0, 86400,
+				&job->every_s, e) ||
 			!in_range(json_get(item, "at_s"), "jobs.at_s", 0, 0, 86400, &job->at_s, e))
 			return false;
 		job->is_innocent = json_is_true(json_get(item, "innocent"), false);
@@ -138,20 +149,22 @@ static bool load_settings(struct incident *in, const struct json *map, struct er
 		const char *line;
 
 		if (json_type(value) == JSON_BOOL)
-			line = arena_printf(&in->arena, "%s=%s", name, json_is_true(value, false) ? "on" : "off");
+			line = arena_printf(&in->arena, "%s=%s", name,
+				json_is_true(value, false) ? "on" : "off");
 		else if (json_type(value) == JSON_NUMBER)
 			line = arena_printf(&in->arena, "%s=%.15g", name, json_number(value, 0));
 		else if (json_type(value) == JSON_TEXT)
 			line = arena_printf(&in->arena, "%s=%s", name, json_text(value, ""));
 		else
-			return err_set(e, ERR_INPUT, "'settings.%s' must be text, a number or a boolean", name);
+			return err_set(e, ERR_INPUT,
+				"'settings.%s' must be text, a number or a boolean", name);
 		in->settings[in->setting_count++] = line;
 	}
 	return true;
 }
 
-static bool load_ids(struct incident *in, const struct json *list, const char *what, const char **items, size_t *count,
-	struct err *e)
+static bool load_ids(struct incident *in, const struct json *list, const char *what,
+	const char **items, size_t *count, struct err *e)
 {
 	if (!few_enough(list, what, e))
 		return false;
@@ -184,10 +197,12 @@ static bool load_files(struct incident *in, struct err *e)
 static bool load_document(struct incident *in, const struct json *doc, struct err *e)
 {
 	in->title = keep(in, json_text(json_get(doc, "title"), in->name));
-	return load_production(in, json_get(doc, "production"), e) && load_jobs(in, json_get(doc, "jobs"), e) &&
-		load_events(in, json_get(doc, "events"), e) && load_settings(in, json_get(doc, "settings"), e) &&
-		load_ids(in, json_get(doc, "ablate"), "ablate", in->ablate, &in->ablate_count, e) &&
-		load_truth(in, json_get(doc, "truth"), e) && load_files(in, e);
+	return load_production(in, json_get(doc, "production"), e) &&
+	       load_jobs(in, json_get(doc, "jobs"), e) &&
+	       load_events(in, json_get(doc, "events"), e) &&
+	       load_settings(in, json_get(doc, "settings"), e) &&
+	       load_ids(in, json_get(doc, "ablate"), "ablate", in->ablate, &in->ablate_count, e) &&
+	       load_truth(in, json_get(doc, "truth"), e) && load_files(in, e);
 }
 
 static const char *base_name(struct incident *in, const char *dir)

@@ -66,14 +66,17 @@ static void print_output(const struct run *r, const struct buf *output)
 }
 
 /* Runs one command and shows its answer; *ret_code is its exit code when allowed. */
-static bool perform(struct investigation *v, struct command *c, unsigned allowed, const struct run *r, struct err *e)
+static bool perform(struct investigation *v, struct command *c, unsigned allowed,
+	const struct run *r, struct err *e)
 {
 	struct proc proc = { 0 };
 	bool ok;
 	int code;
 
 	print_line(r, c);
-	if (!proc_open(&proc, &(struct proc_spec){ .argv = c->argv, .wants_output = true, .timeout_ns = STEP_TIMEOUT_NS },
+	if (!proc_open(&proc,
+		    &(struct proc_spec){
+			    .argv = c->argv, .wants_output = true, .timeout_ns = STEP_TIMEOUT_NS },
 		    e))
 		return false;
 	ok = proc_wait(&proc, r, e);
@@ -94,23 +97,25 @@ static bool correlate(struct investigation *v, const struct run *r, struct err *
 	struct command show = { 0 }, c = { 0 };
 
 	add_all(&show, r->self, "capture", "show", p->capture_path, NULL);
-	add_all(&c, r->self, "correlate", p->capture_path, "--events", p->events_path, "-o", v->correlation_path, NULL);
+	add_all(&c, r->self, "correlate", p->capture_path, "--events", p->events_path, "-o",
+		v->correlation_path, NULL);
 	return perform(v, &show, YES, r, e) && perform(v, &c, YES | NO | UNSURE, r, e);
 }
 
 static bool snapshot(struct investigation *v, const struct run *r, struct err *e)
 {
 	const struct production *p = v->production;
-	struct command describe = { 0 }, build = { 0 }, freeze = { 0 }, reset = { 0 }, status = { 0 };
+	struct command describe = { 0 }, build = { 0 }, freeze = { 0 }, reset = { 0 },
+		       status = { 0 };
 
 	add_all(&describe, r->self, "snapshot", "describe", p->dsn, "-o", v->profile_path, NULL);
-	add_all(&build, r->self, "snapshot", "build", p->dsn, "--into", v->lab_dir, "--fast",
-		NULL);
+	add_all(&build, r->self, "snapshot", "build", p->dsn, "--into", v->lab_dir, "--fast", NULL);
 	add_all(&freeze, r->self, "snapshot", "freeze", v->lab_dir, NULL);
 	add_all(&reset, r->self, "snapshot", "reset", v->lab_dir, NULL);
 	add_all(&status, r->self, "snapshot", "status", v->lab_dir, NULL);
-	return perform(v, &describe, YES, r, e) && perform(v, &build, YES, r, e) && perform(v, &freeze, YES, r, e) &&
-		perform(v, &reset, YES, r, e) && perform(v, &status, YES, r, e);
+	return perform(v, &describe, YES, r, e) && perform(v, &build, YES, r, e) &&
+	       perform(v, &freeze, YES, r, e) && perform(v, &reset, YES, r, e) &&
+	       perform(v, &status, YES, r, e);
 }
 
 /* The team's test database becomes a permitted target and is compared. */
@@ -121,10 +126,13 @@ static bool compare_with_test(struct investigation *v, const struct run *r, stru
 
 	if (!p->incident->test)
 		return true;
-	add_all(&diff, r->self, "snapshot", "diff", v->profile_path, p->test_dsn, "-o", v->diff_path, NULL);
-	add_all(&mark, r->self, "snapshot", "mark", p->test_dsn, "--name", PRODUCTION_TEST_DATABASE, NULL);
+	add_all(&diff, r->self, "snapshot", "diff", v->profile_path, p->test_dsn, "-o",
+		v->diff_path, NULL);
+	add_all(&mark, r->self, "snapshot", "mark", p->test_dsn, "--name", PRODUCTION_TEST_DATABASE,
+		NULL);
 	add_all(&freeze, r->self, "snapshot", "freeze", p->test_dsn, NULL);
-	return perform(v, &diff, YES | NO, r, e) && perform(v, &mark, YES, r, e) && perform(v, &freeze, YES, r, e);
+	return perform(v, &diff, YES | NO, r, e) && perform(v, &mark, YES, r, e) &&
+	       perform(v, &freeze, YES, r, e);
 }
 
 static bool draft(struct investigation *v, const struct run *r, struct err *e)
@@ -134,7 +142,8 @@ static bool draft(struct investigation *v, const struct run *r, struct err *e)
 	char jobs[INCIDENT_ITEMS_MAX][1400];
 	struct command c = { 0 }, check = { 0 };
 
-	add_all(&c, r->self, "recipe", "draft", p->capture_path, "--correlation", v->correlation_path, NULL);
+	add_all(&c, r->self, "recipe", "draft", p->capture_path, "--correlation",
+		v->correlation_path, NULL);
 	if (in->test)
 		add_all(&c, "--diff", v->diff_path, NULL);
 	for (size_t i = 0; i < in->job_count; i++) {
@@ -174,8 +183,8 @@ bool investigate(struct investigation *v, struct production *p, const struct run
 	path_of(v, v->recipe_path, "recipe.json");
 	path_of(v, v->result_path, "result.json");
 	path_of(v, v->lab_dir, "lab");
-	return correlate(v, r, e) && snapshot(v, r, e) && compare_with_test(v, r, e) && draft(v, r, e) &&
-		production_stop(p, e) && experiment(v, r, e);
+	return correlate(v, r, e) && snapshot(v, r, e) && compare_with_test(v, r, e) &&
+	       draft(v, r, e) && production_stop(p, e) && experiment(v, r, e);
 }
 
 /* Findings */
@@ -210,7 +219,8 @@ static void problem(struct json *problems, const char *fmt, ...)
 }
 
 /* Conditions that correlate put in its first group, when any lined up. */
-static int64_t correlation_rank(const struct json *correlation, const char *truth, struct json *first_group)
+static int64_t correlation_rank(
+	const struct json *correlation, const char *truth, struct json *first_group)
 {
 	const struct json *conditions = json_get(correlation, "conditions");
 	int64_t group = json_int(json_get(json_at(conditions, 0), "group"), 0);
@@ -220,7 +230,8 @@ static int64_t correlation_rank(const struct json *correlation, const char *trut
 		const struct json *c = json_at(conditions, i);
 		const char *id = json_text(json_get(c, "id"), "");
 		const char *verdict = json_text(json_get(c, "verdict"), "");
-		bool is_candidate = strcmp(verdict, "lines up") == 0 || strcmp(verdict, "suggestive") == 0;
+		bool is_candidate =
+			strcmp(verdict, "lines up") == 0 || strcmp(verdict, "suggestive") == 0;
 
 		if (is_candidate && json_int(json_get(c, "group"), 0) == group)
 			json_append_text(first_group, id);
@@ -246,7 +257,8 @@ static int64_t diff_rank(const struct json *diff, const char *truth, struct json
 	return rank;
 }
 
-static void judge_innocents(const struct json *correlation, const struct incident *in, struct json *problems)
+static void judge_innocents(
+	const struct json *correlation, const struct incident *in, struct json *problems)
 {
 	const struct json *conditions = json_get(correlation, "conditions");
 
@@ -258,14 +270,17 @@ static void judge_innocents(const struct json *correlation, const struct inciden
 			const struct json *c = json_at(conditions, k);
 			const char *verdict = json_text(json_get(c, "verdict"), "");
 
-			if (strcmp(json_text(json_get(c, "id"), ""), id) == 0 && strcmp(verdict, "no evidence") != 0 &&
+			if (strcmp(json_text(json_get(c, "id"), ""), id) == 0 &&
+				strcmp(verdict, "no evidence") != 0 &&
 				strcmp(verdict, "cannot tell") != 0)
-				problem(problems, "the innocent %s is said to be '%s'", id, verdict);
+				problem(problems, "the innocent %s is said to be '%s'", id,
+					verdict);
 		}
 	}
 }
 
-static void judge_necessary(const struct json *necessary, const struct incident *in, struct json *problems)
+static void judge_necessary(
+	const struct json *necessary, const struct incident *in, struct json *problems)
 {
 	for (size_t i = 0; i < in->truth_necessary_count; i++)
 		if (!has_text(necessary, in->truth_necessary[i]))
@@ -289,8 +304,8 @@ static struct json *copy_or_empty(const struct json *list)
 /* A job or a dated event is correlate's to find; a state of the database is diff's. */
 static bool is_dated(const char *condition)
 {
-	static const char *const kinds[] = { "job:", "deploy:", "restart:", "backup:", "maintenance:", "event:",
-		"neighbour:", "traffic" };
+	static const char *const kinds[] = { "job:", "deploy:", "restart:", "backup:",
+		"maintenance:", "event:", "neighbour:", "traffic" };
 
 	for (size_t i = 0; i < LENGTH(kinds); i++)
 		if (strncmp(condition, kinds[i], strlen(kinds[i])) == 0)
@@ -308,13 +323,16 @@ struct json *investigation_findings(const struct investigation *v)
 	const struct json *necessary = json_path(result, "ablation.necessary");
 	const char *verdict = json_text(json_get(result, "verdict"), "none");
 	const char *route = json_text(json_get(result, "route"), "");
-	int64_t rank = is_dated(in->truth_condition) ? correlation_rank(correlation, in->truth_condition, first_group) :
-						       diff_rank(diff, in->truth_condition, first_group);
+	int64_t rank = is_dated(in->truth_condition)
+			       ? correlation_rank(correlation, in->truth_condition, first_group)
+			       : diff_rank(diff, in->truth_condition, first_group);
 
 	if (rank == 0)
 		problem(problems, "%s was not found", in->truth_condition);
-	else if (rank > 3 || (is_dated(in->truth_condition) && !has_text(first_group, in->truth_condition)))
-		problem(problems, "%s was found only as number %lld", in->truth_condition, (long long)rank);
+	else if (rank > 3 ||
+		 (is_dated(in->truth_condition) && !has_text(first_group, in->truth_condition)))
+		problem(problems, "%s was found only as number %lld", in->truth_condition,
+			(long long)rank);
 	if (strcmp(verdict, "reproduced") != 0)
 		problem(problems, "the verdict is '%s'", verdict);
 	if (*in->truth_route && !strcasestr(route, in->truth_route))

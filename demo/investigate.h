@@ -20,7 +20,8 @@ struct investigation {
 };
 
 /* Runs every step; production is stopped on the way, once all was learned of it. */
-bool investigate(struct investigation *v, struct production *p, const struct run *r, struct err *e) MUST_USE;
+bool investigate(
+	struct investigation *v, struct production *p, const struct run *r, struct err *e) MUST_USE;
 /* One entry of `demo --json`: {name, title, first_group[], truth, rank, verdict,
  * necessary[], tested[], problems[], ok}. Takes nothing for granted: a missing file
  * is a problem, not a failure. */

@@ -16,15 +16,31 @@
 
 /* What a lab server needs to be quick and quiet; the incident's own come after. */
 static const char *const lab_settings[] = {
-	"fsync=off", "autovacuum_naptime=10min", "shared_buffers=256MB", "max_wal_size=4GB", "checkpoint_timeout=30min", "max_connections=300",
-	"wal_level=replica", "max_wal_senders=4", "log_min_messages=warning", "lc_messages=C", "log_timezone=UTC",
+	"fsync=off",
+	"autovacuum_naptime=10min",
+	"shared_buffers=256MB",
+	"max_wal_size=4GB",
+	"checkpoint_timeout=30min",
+	"max_connections=300",
+	"wal_level=replica",
+	"max_wal_senders=4",
+	"log_min_messages=warning",
+	"lc_messages=C",
+	"log_timezone=UTC",
 };
 
 /* The server log as a source, for hosts where sniffing is not permitted. */
 static const char *const log_settings[] = {
-	"logging_collector=on", "log_destination=csvlog", "log_directory=log", "log_filename=production.log",
-	"log_file_mode=0644", "log_rotation_age=0", "log_rotation_size=0", "log_min_duration_statement=0",
-	"log_connections=on", "log_disconnections=on",
+	"logging_collector=on",
+	"log_destination=csvlog",
+	"log_directory=log",
+	"log_filename=production.log",
+	"log_file_mode=0644",
+	"log_rotation_age=0",
+	"log_rotation_size=0",
+	"log_min_duration_statement=0",
+	"log_connections=on",
+	"log_disconnections=on",
 };
 
 bool production_may_sniff(void)
@@ -42,7 +58,8 @@ struct client_env {
 	const char *list[ENV_MAX];
 };
 
-static const char *const *client_env(struct client_env *env, const char *host, int port, const char *database)
+static const char *const *client_env(
+	struct client_env *env, const char *host, int port, const char *database)
 {
 	const char *path = "/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin";
 
@@ -61,8 +78,8 @@ static const char *const *client_env(struct client_env *env, const char *host, i
 	return env->list;
 }
 
-static bool run_script(const struct pgserver *s, const char *database, const char *file, const struct run *r,
-	struct err *e)
+static bool run_script(const struct pgserver *s, const char *database, const char *file,
+	const struct run *r, struct err *e)
 {
 	struct client_env env;
 	const char *argv[] = { "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", file, NULL };
@@ -75,7 +92,8 @@ static bool run_script(const struct pgserver *s, const char *database, const cha
 	return true;
 }
 
-static bool make_database(const struct pgserver *s, const char *name, const struct run *r, struct err *e)
+static bool make_database(
+	const struct pgserver *s, const char *name, const struct run *r, struct err *e)
 {
 	char dsn[1400];
 	struct pg *c CLEANUP(pg_cleanup) = NULL;
@@ -86,8 +104,8 @@ static bool make_database(const struct pgserver *s, const char *name, const stru
 	return c && pg_execf(c, e, "CREATE DATABASE %s", name);
 }
 
-static bool start_server(struct production *p, struct pgserver *s, const char *name, bool is_production,
-	const struct run *r, struct err *e)
+static bool start_server(struct production *p, struct pgserver *s, const char *name,
+	bool is_production, const struct run *r, struct err *e)
 {
 	char data_dir[1100];
 	const char *settings[LENGTH(lab_settings) + LENGTH(log_settings) + INCIDENT_ITEMS_MAX + 1];
@@ -102,11 +120,12 @@ static bool start_server(struct production *p, struct pgserver *s, const char *n
 		settings[n++] = p->incident->settings[i];
 	settings[n] = NULL;
 	return pgserver_init(data_dir, r, e) &&
-		pgserver_start(s, data_dir, &(struct pgserver_options){ .wants_tcp = true, .settings = settings }, r, e);
+	       pgserver_start(s, data_dir,
+		       &(struct pgserver_options){ .wants_tcp = true, .settings = settings }, r, e);
 }
 
-bool production_open(struct production *p, const struct incident *in, const char *dir, bool wants_wire,
-	const struct run *r, struct err *e)
+bool production_open(struct production *p, const struct incident *in, const char *dir,
+	bool wants_wire, const struct run *r, struct err *e)
 {
 	*p = (struct production){ .incident = in, .is_wire = wants_wire };
 	snprintf(p->dir, sizeof(p->dir), "%s", dir);
@@ -128,6 +147,23 @@ bool production_open(struct production *p, const struct incident *in, const char
 	return true;
 }
 
+/* The lab's rows are made up, so nothing in them needs a token; and a clone of them
+ * holds the values as they are. */
+static const char policy[] =
+	"{\n"
+	"  \"format\": \"reprod-policy\",\n"
+	"  \"version\": 1,\n"
+	"  \"comment\": \"data of the incident lab is made up: all of it may be kept\",\n"
+	"  \"keep_digits\": 1000,\n"
+	"  \"columns\": {\"*\": \"keep\"}\n"
+	"}\n";
+
+static bool write_policy(struct production *p, struct err *e)
+{
+	snprintf(p->policy_path, sizeof(p->policy_path), "%s/policy.json", p->dir);
+	return file_write(p->policy_path, slice_of(policy), false, e);
+}
+
 static void print_command(const struct run *r, const char *const *argv)
 {
 	struct buf line = { 0 };
@@ -138,13 +174,14 @@ static void print_command(const struct run *r, const char *const *argv)
 }
 
 /* The capture, as a user would start it; it ends by itself after the traffic. */
-static bool start_capture(struct production *p, struct proc *capture, const struct run *r, struct err *e)
+static bool start_capture(
+	struct production *p, struct proc *capture, const struct run *r, struct err *e)
 {
 	char filter[64], seconds[32], log[1100];
-	const char *argv[] = { r->self, "capture", "-i", "lo", "-f", filter, "--for", seconds, "-o", p->capture_path, "-q",
-		NULL };
-	const char *shown[] = { "reprod", "capture", "-i", "lo", "-f", filter, "--for", seconds, "-o", p->capture_path,
-		NULL };
+	const char *argv[] = { r->self, "capture", "-i", "lo", "-f", filter, "--for", seconds,
+		"--policy", p->policy_path, "-o", p->capture_path, "-q", NULL };
+	const char *shown[] = { "reprod", "capture", "-i", "lo", "-f", filter, "--for", seconds,
+		"--policy", p->policy_path, "-o", p->capture_path, NULL };
 	int64_t until_ns = clock_mono_ns(&r->clock) + 10 * NS_PER_S;
 	struct clock clock = r->clock;
 
@@ -154,7 +191,8 @@ static bool start_capture(struct production *p, struct proc *capture, const stru
 	print_command(r, shown);
 	if (!proc_open(capture, &(struct proc_spec){ .argv = argv, .out_path = log }, e))
 		return false;
-	while (!file_exists(p->capture_path) && !capture->has_ended && clock_mono_ns(&r->clock) < until_ns) {
+	while (!file_exists(p->capture_path) && !capture->has_ended &&
+		clock_mono_ns(&r->clock) < until_ns) {
 		(void)clock_sleep_until(&clock, clock_mono_ns(&clock) + 10 * NS_PER_MS);
 		proc_poll(capture);
 	}
@@ -165,8 +203,8 @@ static bool start_capture(struct production *p, struct proc *capture, const stru
 	return true;
 }
 
-static bool start_traffic(struct production *p, struct proc *traffic, const struct client_env *env, const struct run *r,
-	struct err *e)
+static bool start_traffic(struct production *p, struct proc *traffic, const struct client_env *env,
+	const struct run *r, struct err *e)
 {
 	const struct incident *in = p->incident;
 	char clients[32], seconds[32], rate[32], seed[48], log[1100], pgbench[1100];
@@ -201,13 +239,17 @@ static bool start_traffic(struct production *p, struct proc *traffic, const stru
 	}
 	argv[n] = NULL;
 	print_command(r, argv);
-	return proc_open(traffic, &(struct proc_spec){ .argv = argv, .env = env->list, .out_path = log }, e);
+	return proc_open(
+		traffic, &(struct proc_spec){ .argv = argv, .env = env->list, .out_path = log }, e);
 }
 
 /* Runs jobs and events beside the traffic until pgbench has ended. */
-static bool watch(struct production *p, struct schedule *s, struct proc *traffic, const struct run *r, struct err *e)
+static bool watch(struct production *p, struct schedule *s, struct proc *traffic,
+	const struct run *r, struct err *e)
 {
-	struct run_progress progress = { .verb = "playing production", .unit = "s", .total = p->incident->seconds };
+	struct run_progress progress = {
+		.verb = "playing production", .unit = "s", .total = p->incident->seconds
+	};
 	int64_t start_ns = clock_mono_ns(&r->clock);
 	int64_t until_ns = start_ns + (int64_t)((p->incident->seconds + 60) * (double)NS_PER_S);
 	struct clock clock = r->clock;
@@ -216,17 +258,21 @@ static bool watch(struct production *p, struct schedule *s, struct proc *traffic
 		(void)clock_sleep_until(&clock, clock_mono_ns(&clock) + 5 * NS_PER_MS);
 		schedule_poll(s, r);
 		proc_poll(traffic);
-		run_progress_at(r, &progress, (double)(clock_mono_ns(&clock) - start_ns) / (double)NS_PER_S);
+		run_progress_at(r, &progress,
+			(double)(clock_mono_ns(&clock) - start_ns) / (double)NS_PER_S);
 		if (run_stopped(r))
-			return err_set(e, ERR_INTERRUPTED, "interrupted while production was playing");
+			return err_set(
+				e, ERR_INTERRUPTED, "interrupted while production was playing");
 		if (!pgserver_is_up(&p->server))
-			return err_set(e, ERR_ENV, "the production server ended; see %s", p->server.log_path);
+			return err_set(e, ERR_ENV, "the production server ended; see %s",
+				p->server.log_path);
 		if (clock_mono_ns(&clock) > until_ns)
 			return err_set(e, ERR_ENV, "pgbench did not end a minute after its time");
 	}
 	run_progress_end(r, &progress);
 	if (proc_exit_code(traffic) != 0)
-		return err_set(e, ERR_ENV, "pgbench ended with code %d; see %s/pgbench.log", proc_exit_code(traffic), p->dir);
+		return err_set(e, ERR_ENV, "pgbench ended with code %d; see %s/pgbench.log",
+			proc_exit_code(traffic), p->dir);
 	return true;
 }
 
@@ -244,15 +290,16 @@ static bool play_beside_capture(struct production *p, const struct run *r, struc
 	client_env(&jobs, p->server.socket_dir, p->server.port, PRODUCTION_DATABASE);
 	if (!file_make_dirs(log_dir, 0755, e))
 		return false;
-	ok = schedule_open(&schedule, p->incident, clock_mono_ns(&r->clock) + TRAFFIC_LEAD_NS, p->events_path, log_dir,
-		     jobs.list, e) &&
-		start_traffic(p, &traffic, &clients, r, e) && watch(p, &schedule, &traffic, r, e);
+	ok = schedule_open(&schedule, p->incident, clock_mono_ns(&r->clock) + TRAFFIC_LEAD_NS,
+		     p->events_path, log_dir, jobs.list, e) &&
+	     start_traffic(p, &traffic, &clients, r, e) && watch(p, &schedule, &traffic, r, e);
 	schedule_close(&schedule, r, ok ? 10 * NS_PER_S : 0);
 	proc_close(&traffic, 1000);
 	p->job_runs = schedule.runs;
 	p->job_failures = schedule.failures;
 	if (ok && schedule.failures > 0)
-		return err_set(e, ERR_ENV, "a job failed in production: %s", schedule.first_failure);
+		return err_set(
+			e, ERR_ENV, "a job failed in production: %s", schedule.first_failure);
 	return ok;
 }
 
@@ -260,12 +307,15 @@ static bool play_beside_capture(struct production *p, const struct run *r, struc
 static bool capture_log(struct production *p, const struct run *r, struct err *e)
 {
 	char log[1200];
-	const char *argv[] = { r->self, "capture", log, "-o", p->capture_path, "-q", NULL };
-	const char *shown[] = { "reprod", "capture", log, "-o", p->capture_path, NULL };
+	const char *argv[] = { r->self, "capture", log, "--policy", p->policy_path, "-o",
+		p->capture_path, "-q", NULL };
+	const char *shown[] = { "reprod", "capture", log, "--policy", p->policy_path, "-o",
+		p->capture_path, NULL };
 
 	snprintf(log, sizeof(log), "%s/log/production.csv", p->server.data_dir);
 	print_command(r, shown);
-	return proc_run(&(struct proc_spec){ .argv = argv, .timeout_ns = 300 * NS_PER_S }, r, NULL, e);
+	return proc_run(
+		&(struct proc_spec){ .argv = argv, .timeout_ns = 300 * NS_PER_S }, r, NULL, e);
 }
 
 bool production_play(struct production *p, const struct run *r, struct err *e)
@@ -273,9 +323,12 @@ bool production_play(struct production *p, const struct run *r, struct err *e)
 	struct proc capture = { 0 };
 	bool ok;
 
+	if (!write_policy(p, e))
+		return false;
 	if (!p->is_wire)
 		return play_beside_capture(p, r, e) && capture_log(p, r, e);
-	ok = start_capture(p, &capture, r, e) && play_beside_capture(p, r, e) && proc_wait(&capture, r, e);
+	ok = start_capture(p, &capture, r, e) && play_beside_capture(p, r, e) &&
+	     proc_wait(&capture, r, e);
 	if (ok && proc_exit_code(&capture) != 0) {
 		err_set(e, ERR_ENV, "the capture ended with code %d", proc_exit_code(&capture));
 		ok = err_hint(e, "see %s/capture.log", p->dir);

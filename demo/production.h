@@ -23,6 +23,7 @@ struct production {
 	char dir[1024]; /* the incident's output folder */
 	char capture_path[1100];
 	char events_path[1100];
+	char policy_path[1100]; /* keeps every value: the lab's data is made up */
 	char dsn[1400], test_dsn[1400];
 	struct pgserver server;
 	struct pgserver test_server;
@@ -31,8 +32,8 @@ struct production {
 };
 
 /* Servers, schema and rows, before.sql, the test database. */
-bool production_open(struct production *p, const struct incident *in, const char *dir, bool wants_wire,
-	const struct run *r, struct err *e) MUST_USE;
+bool production_open(struct production *p, const struct incident *in, const char *dir,
+	bool wants_wire, const struct run *r, struct err *e) MUST_USE;
 /* Traffic, jobs and events for the incident's seconds; leaves capture and events. */
 bool production_play(struct production *p, const struct run *r, struct err *e) MUST_USE;
 /* Production goes away; the test database stays. */

@@ -5,8 +5,8 @@
 
 #include "core/driver/pgserver.h"
 
-static void add(struct schedule *s, const char *kind, const char *name, const char *file, double every_s,
-	int64_t next_ns)
+static void add(struct schedule *s, const char *kind, const char *name, const char *file,
+	double every_s, int64_t next_ns)
 {
 	s->items[s->count++] = (struct schedule_item){
 		.kind = kind, .name = name, .file = file, .every_s = every_s, .next_ns = next_ns
@@ -33,8 +33,8 @@ static void add_all(struct schedule *s, const struct incident *in, int64_t start
 		add(s, "event", "during", in->during, 0, after(start_ns, 0.4 * in->seconds));
 }
 
-bool schedule_open(struct schedule *s, const struct incident *in, int64_t start_ns, const char *events_path,
-	const char *log_dir, const char *const *env, struct err *e)
+bool schedule_open(struct schedule *s, const struct incident *in, int64_t start_ns,
+	const char *events_path, const char *log_dir, const char *const *env, struct err *e)
 {
 	*s = (struct schedule){ .env = env };
 	snprintf(s->log_dir, sizeof(s->log_dir), "%s", log_dir);
@@ -47,7 +47,8 @@ bool schedule_open(struct schedule *s, const struct incident *in, int64_t start_
 	return true;
 }
 
-static void log_line(struct schedule *s, const struct schedule_item *item, int64_t start_ns, int64_t end_ns)
+static void log_line(
+	struct schedule *s, const struct schedule_item *item, int64_t start_ns, int64_t end_ns)
 {
 	char start[CLOCK_TEXT_MAX], end[CLOCK_TEXT_MAX];
 
@@ -68,13 +69,15 @@ static bool is_sql(const char *file)
 static void note_failure(struct schedule *s, const struct schedule_item *item, const char *what)
 {
 	if (s->failures++ == 0)
-		snprintf(s->first_failure, sizeof(s->first_failure), "%s '%s': %s", item->kind, item->name, what);
+		snprintf(s->first_failure, sizeof(s->first_failure), "%s '%s': %s", item->kind,
+			item->name, what);
 }
 
 static void start(struct schedule *s, struct schedule_item *item, const struct run *r)
 {
 	char out[1200];
-	const char *psql[] = { "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", item->file, NULL };
+	const char *psql[] = { "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", item->file,
+		NULL };
 	const char *sh[] = { "sh", item->file, NULL };
 	struct err e = { 0 };
 
@@ -110,7 +113,8 @@ static void reap(struct schedule *s, struct schedule_item *item, const struct ru
 	log_line(s, item, item->started_wall_ns,
 		clock_wall_ns(&r->clock) - (clock_mono_ns(&r->clock) - item->proc.ended_ns));
 	if (proc_exit_code(&item->proc) != 0) {
-		snprintf(what, sizeof(what), "exit code %d, see its log", proc_exit_code(&item->proc));
+		snprintf(what, sizeof(what), "exit code %d, see its log",
+			proc_exit_code(&item->proc));
 		note_failure(s, item, what);
 	}
 	proc_close(&item->proc, 0);

@@ -36,8 +36,9 @@ struct schedule {
 };
 
 /* start_ns is the monotonic instant that the incident's times count from. */
-bool schedule_open(struct schedule *s, const struct incident *in, int64_t start_ns, const char *events_path,
-	const char *log_dir, const char *const *env, struct err *e) MUST_USE;
+bool schedule_open(struct schedule *s, const struct incident *in, int64_t start_ns,
+	const char *events_path, const char *log_dir, const char *const *env,
+	struct err *e) MUST_USE;
 void schedule_poll(struct schedule *s, const struct run *r);
 /* Waits for what still runs (up to grace_ns), then ends it. */
 void schedule_close(struct schedule *s, const struct run *r, int64_t grace_ns);

@@ -232,6 +232,11 @@ struct json *policy_json(const struct policy *p)
 	return j;
 }
 
+uint8_t policy_other_columns(const struct policy *p)
+{
+	return (uint8_t)(uintptr_t)table_get(&p->columns, SLICE("*"));
+}
+
 void policy_free(struct policy *p)
 {
 	table_free(&p->columns);

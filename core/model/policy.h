@@ -31,6 +31,9 @@ bool policy_load(struct policy *p, const char *path, struct err *e) MUST_USE;
 void policy_seal(struct policy *p);
 /* The policy as it stands in a capture's head. */
 struct json *policy_json(const struct policy *p);
+/* Action + 1 of the rule "*", for values of columns that no other rule names and of
+ * no known column; 0 when there is none. */
+uint8_t policy_other_columns(const struct policy *p);
 void policy_free(struct policy *p);
 
 #endif

@@ -395,6 +395,8 @@ static struct slot slot_of(struct roles *r, size_t i)
 		size_t column = column_of(r, i);
 
 		slot.action = column ? action_of(r, column - 1) : 0;
+		if (slot.action == 0)
+			slot.action = policy_other_columns(r->policy);
 	}
 	return slot;
 }

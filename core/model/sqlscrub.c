@@ -310,7 +310,8 @@ static struct slot param_slot(const struct sqlscrub *s, uint32_t n)
 {
 	if (s->shape && n < s->shape->param_count)
 		return s->shape->params[n];
-	return (struct slot){ .rule = RULE_VALUE };
+	return (struct slot){ .rule = RULE_VALUE,
+		.action = policy_other_columns(s->value.policy) };
 }
 
 /* The common bind by far: a small whole number. Checked by value, not by spelling,
@@ -359,7 +360,8 @@ static void bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t 
 void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid,
 	bool is_null, struct value *ret)
 {
-	const struct slot slot = { .rule = RULE_VALUE };
+	const struct slot slot = { .rule = RULE_VALUE,
+		.action = policy_other_columns(s->value.policy) };
 
 	bind(s, raw, format, type_oid, is_null, &slot, ret);
 }

@@ -360,6 +360,26 @@ static void parts_of_a_document_have_their_own_tokens(void **state)
 	buf_free(&whole);
 }
 
+static void a_rule_for_all_other_columns_keeps_all_but_secrets(void **state)
+{
+	struct scrubber *s = *state;
+	struct value v;
+
+	assert_true(table_put(&s->policy.columns, SLICE("*"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
+	policy_seal(&s->policy);
+	scrub(s, "SELECT 1 FROM people WHERE mail = 'a@b.example' AND ssn = 'x' AND zip = '999' AND n = $1");
+	assert_int_equal(s->st.value_count, 4);
+	assert_true(slice_is(s->st.values[1].bytes, "'a@b.example'"));
+	assert_int_equal(s->st.values[1].action, VALUE_KEPT);
+	assert_int_equal(s->st.values[2].action, VALUE_DROPPED);
+	assert_int_equal(s->st.values[3].action, VALUE_TOKEN);
+	sqlscrub_param(s->scrub, 0, SLICE("some long text"), 0, 0, false, &v);
+	assert_int_equal(v.action, VALUE_KEPT);
+	scrub(s, "ALTER ROLE me PASSWORD 'zq-secret'");
+	assert_true(s->st.flags & REQUEST_SECRET);
+	assert_int_equal(s->st.value_count, 0);
+}
+
 static void the_cache_changes_nothing_but_time(void **state)
 {
 	struct scrubber *s = *state;
@@ -410,6 +430,12 @@ static void very_long_statements_are_bounded(void **state)
 		buf_add_byte(&text, '(');
 	sqlscrub_text(s->scrub, buf_slice(&text), &s->st);
 	assert_true(s->st.route.n < 20000);
+	/* Minutes when every list looked for its end through all others. */
+	buf_reset(&text);
+	while (text.n + 3 < SQLSCRUB_TEXT_MAX)
+		buf_add_text(&text, "in(");
+	sqlscrub_text(s->scrub, buf_slice(&text), &s->st);
+	assert_true(s->st.route.n < 20000);
 	buf_free(&text);
 }
 
@@ -426,6 +452,8 @@ int main(void)
 		cmocka_unit_test(parts_of_a_document_have_their_own_tokens),
 		cmocka_unit_test(the_cache_changes_nothing_but_time),
 		cmocka_unit_test(very_long_statements_are_bounded),
+		/* last: it changes the policy */
+		cmocka_unit_test(a_rule_for_all_other_columns_keeps_all_but_secrets),
 	};
 
 	return cmocka_run_group_tests(tests, set_up, tear_down);
