@@ -10,7 +10,8 @@ struct describe_args {
 };
 
 static const struct cli_option options[] = {
-	{ "output", 'o', CLI_TEXT, offsetof(struct describe_args, out_path), "FILE", "write the profile here" },
+	{ "output", 'o', CLI_TEXT, offsetof(struct describe_args, out_path), "FILE",
+		"write the profile here" },
 	{ "budget", 0, CLI_DURATION, offsetof(struct describe_args, budget_ns), "TIME",
 		"most time for one section (default 10s)" },
 	{ 0 },
@@ -24,7 +25,8 @@ static void print_relations(const struct json *relations, FILE *to)
 		pages += json_number(json_get(json_at(relations, i), "pages"), 0);
 		rows += json_number(json_get(json_at(relations, i), "reltuples"), 0);
 	}
-	fprintf(to, "  %zu tables, about %.0f rows in %.0f MB\n", json_count(relations), rows, pages * 8192 / 1e6);
+	fprintf(to, "  %zu tables, about %.0f rows in %.0f MB\n", json_count(relations), rows,
+		pages * 8192 / 1e6);
 }
 
 static void print_sections(const struct json *sections, FILE *to)
@@ -40,7 +42,8 @@ static void print_sections(const struct json *sections, FILE *to)
 		if (json_get(section, "reason"))
 			fprintf(to, " (%s)", json_text(json_get(section, "reason"), ""));
 		if (json_type(json_get(section, "grant")) == JSON_TEXT)
-			fprintf(to, "; would be mended by: %s", json_text(json_get(section, "grant"), ""));
+			fprintf(to, "; would be mended by: %s",
+				json_text(json_get(section, "grant"), ""));
 		fputc('\n', to);
 	}
 }
@@ -49,9 +52,12 @@ static void print_summary(const struct json *profile, const char *path, FILE *to
 {
 	const struct json *sections = json_get(profile, "sections");
 
-	fprintf(to, "%s: PostgreSQL %s, database '%s', described in %.0f ms; no column values were read\n",
-		path ? path : "profile", json_text(json_path(sections, "identity.server_version"), "?"),
-		json_text(json_path(sections, "identity.database"), "?"), json_number(json_get(profile, "took_ms"), 0));
+	fprintf(to,
+		"%s: PostgreSQL %s, database '%s', described in %.0f ms; no column values were read\n",
+		path ? path : "profile",
+		json_text(json_path(sections, "identity.server_version"), "?"),
+		json_text(json_path(sections, "identity.database"), "?"),
+		json_number(json_get(profile, "took_ms"), 0));
 	print_relations(json_path(sections, "relations.relations"), to);
 	print_sections(sections, to);
 }
@@ -67,7 +73,8 @@ static enum outcome describe_main(struct run *r, void *args, struct cli_operands
 	}
 	if (a->out_path && !file_may_write(a->out_path, r->is_forced, e))
 		return OUTCOME_FAILED;
-	profile = snapshot_describe(ops.items[0], &(struct describe_options){ .section_budget_ns = a->budget_ns }, r, e);
+	profile = snapshot_describe(ops.items[0],
+		&(struct describe_options){ .section_budget_ns = a->budget_ns }, r, e);
 	if (!profile || (a->out_path && !json_save(profile, a->out_path, r->is_forced, e)))
 		return OUTCOME_FAILED;
 	if (r->is_json || !a->out_path)
@@ -81,9 +88,10 @@ const struct cli_command snapshot_describe_command = {
 	.name = "describe",
 	.summary = "production's size, shape, age and statistics as one file, without its values",
 	.usage = "snapshot describe DSN [-o P.json]",
-	.notes = "Reads catalogs and statistics views only, read only, over one connection, and waits for no lock\n"
-		 "longer than 100 ms. Works with pg_monitor; what the role may not see is said with the GRANT that\n"
-		 "would mend it. Column values never leave the server: docs/formats/profile.md lists every field.",
+	.notes =
+		"Reads catalogs and statistics views only, read only, over one connection, and waits for no lock\n"
+		"longer than 100 ms. Works with pg_monitor; what the role may not see is said with the GRANT that\n"
+		"would mend it. Column values never leave the server: docs/formats/profile.md lists every field.",
 	.options = options,
 	.args_size = sizeof(struct describe_args),
 	.main = describe_main,

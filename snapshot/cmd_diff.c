@@ -17,10 +17,12 @@ struct diff_args {
 };
 
 static const struct cli_option options[] = {
-	{ "output", 'o', CLI_TEXT, offsetof(struct diff_args, out_path), "FILE", "write the differences as JSON here" },
+	{ "output", 'o', CLI_TEXT, offsetof(struct diff_args, out_path), "FILE",
+		"write the differences as JSON here" },
 	{ "capture", 0, CLI_TEXT, offsetof(struct diff_args, capture_path), "F.rcap",
 		"weigh tables by the captured traffic that touches them" },
-	{ "all", 0, CLI_FLAG, offsetof(struct diff_args, is_all), NULL, "show every difference, not the first 12" },
+	{ "all", 0, CLI_FLAG, offsetof(struct diff_args, is_all), NULL,
+		"show every difference, not the first 12" },
 	{ 0 },
 };
 
@@ -33,8 +35,8 @@ static struct json *load(const char *operand, const struct run *r, struct err *e
 }
 
 /* Routes with their share of all service time. */
-static bool load_traffic(const char *path, struct rcap **ret_capture, struct diff_traffic **ret, size_t *ret_count,
-	struct err *e)
+static bool load_traffic(const char *path, struct rcap **ret_capture, struct diff_traffic **ret,
+	size_t *ret_count, struct err *e)
 {
 	struct rcap *capture = rcap_open(path, e);
 	double total = 0;
@@ -78,7 +80,8 @@ static void print_findings(const struct diff *d, bool is_all, FILE *to)
 	for (size_t i = 0; i < shown; i++) {
 		const struct diff_finding *f = &d->findings[i];
 
-		fprintf(to, "%2zu  %-17s %s\n      %s  |  %s\n      %s\n", i + 1, f->kind, f->object, f->a, f->b, f->why);
+		fprintf(to, "%2zu  %-17s %s\n      %s  |  %s\n      %s\n", i + 1, f->kind,
+			f->object, f->a, f->b, f->why);
 		if (f->close)
 			fprintf(to, "      closed by: %s\n", f->close);
 	}
@@ -86,7 +89,8 @@ static void print_findings(const struct diff *d, bool is_all, FILE *to)
 		fprintf(to, "and %zu more (--all)\n", d->finding_count - shown);
 }
 
-static enum outcome report(const struct diff *d, const struct diff_args *a, struct run *r, struct err *e)
+static enum outcome report(
+	const struct diff *d, const struct diff_args *a, struct run *r, struct err *e)
 {
 	struct json *doc CLEANUP(json_cleanup) = diff_json(d);
 
@@ -118,7 +122,9 @@ static enum outcome diff_main(struct run *r, void *args, struct cli_operands ops
 		return OUTCOME_FAILED;
 	first = load(ops.items[0], r, e);
 	second = first ? load(ops.items[1], r, e) : NULL;
-	if (second && (!a->capture_path || load_traffic(a->capture_path, &capture, &traffic, &traffic_count, e)) &&
+	if (second &&
+		(!a->capture_path ||
+			load_traffic(a->capture_path, &capture, &traffic, &traffic_count, e)) &&
 		diff_run(&d, first, second, traffic, traffic_count, e))
 		outcome = report(&d, a, r, e);
 	diff_free(&d);
@@ -131,8 +137,9 @@ const struct cli_command snapshot_diff_command = {
 	.name = "diff",
 	.summary = "what one database has that the other lacks, ranked by what it may cost",
 	.usage = "snapshot diff A B [--capture F.rcap] [-o F.json]",
-	.notes = "A and B are profiles made by 'snapshot describe', or DSNs. A is the one that is slow. Exit code 1\n"
-		 "when there is a difference above the noise of ANALYZE, 0 when there is none.",
+	.notes =
+		"A and B are profiles made by 'snapshot describe', or DSNs. A is the one that is slow. Exit code 1\n"
+		"when there is a difference above the noise of ANALYZE, 0 when there is none.",
 	.options = options,
 	.args_size = sizeof(struct diff_args),
 	.main = diff_main,

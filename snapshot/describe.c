@@ -81,7 +81,8 @@ static void put_field(struct json *into, const struct field *f, const char *cell
 	}
 }
 
-static void put_row(struct json *into, const struct question *q, const struct pg_rows *rows, size_t row)
+static void put_row(
+	struct json *into, const struct question *q, const struct pg_rows *rows, size_t row)
 {
 	for (size_t i = 0; i < FIELDS_MAX && q->fields[i].key && i < pg_column_count(rows); i++)
 		put_field(into, &q->fields[i], pg_cell(rows, row, i));
@@ -89,7 +90,8 @@ static void put_row(struct json *into, const struct question *q, const struct pg
 
 static bool fits(const struct question *q, int major)
 {
-	return (q->min_version == 0 || major >= q->min_version) && (q->max_version == 0 || major <= q->max_version);
+	return (q->min_version == 0 || major >= q->min_version) &&
+	       (q->max_version == 0 || major <= q->max_version);
 }
 
 static struct json *section_of(struct json *sections, const char *name)
@@ -106,7 +108,8 @@ static struct json *section_of(struct json *sections, const char *name)
 }
 
 /* A failed question costs its section's status, never the profile. */
-static void put_failure(struct json *section, const struct question *q, const struct pg *c, const struct err *why)
+static void put_failure(
+	struct json *section, const struct question *q, const struct pg *c, const struct err *why)
 {
 	const char *state = pg_sqlstate(c);
 
@@ -173,7 +176,8 @@ static void judge_locked(struct json *sections)
 
 	if (locked == 0)
 		return;
-	snprintf(reason, sizeof(reason), "%zu relation(s) were held exclusively: their size is not told", locked);
+	snprintf(reason, sizeof(reason),
+		"%zu relation(s) were held exclusively: their size is not told", locked);
 	json_set_text(relations, "status", "partial");
 	json_set_text(relations, "reason", reason);
 }
@@ -190,20 +194,24 @@ static void judge_hidden(struct json *sections)
 	if (is_privileged || hidden == 0)
 		return;
 	json_set_text(columns, "status", hidden == json_count(list) ? "denied" : "partial");
-	json_set_text(columns, "grant", "GRANT pg_read_all_data TO CURRENT_USER (14+), or GRANT SELECT on the tables");
-	json_set_text(columns, "reason", "columns without statistics were never analysed or may not be read by this role");
+	json_set_text(columns, "grant",
+		"GRANT pg_read_all_data TO CURRENT_USER (14+), or GRANT SELECT on the tables");
+	json_set_text(columns, "reason",
+		"columns without statistics were never analysed or may not be read by this role");
 }
 
 static bool describe_all(struct pg *c, const struct run *r, struct json *sections, struct err *e)
 {
-	struct run_progress progress = { .verb = "describing", .unit = "queries",
-		.total = (double)describe_question_count };
+	struct run_progress progress = {
+		.verb = "describing", .unit = "queries", .total = (double)describe_question_count
+	};
 	int major = pg_version(c) / 10000;
 
 	for (size_t i = 0; i < describe_question_count; i++) {
 		if (run_stopped(r))
 			return err_set(e, ERR_INTERRUPTED, "interrupted");
-		if (fits(&describe_questions[i], major) && !ask(c, &describe_questions[i], sections, e))
+		if (fits(&describe_questions[i], major) &&
+			!ask(c, &describe_questions[i], sections, e))
 			return false;
 		run_progress_at(r, &progress, (double)i);
 	}
@@ -213,7 +221,8 @@ static bool describe_all(struct pg *c, const struct run *r, struct json *section
 	return true;
 }
 
-struct json *snapshot_describe(const char *dsn, const struct describe_options *o, const struct run *r, struct err *e)
+struct json *snapshot_describe(
+	const char *dsn, const struct describe_options *o, const struct run *r, struct err *e)
 {
 	int64_t budget_ns = o && o->section_budget_ns ? o->section_budget_ns : DEFAULT_BUDGET_NS;
 	struct pg *c CLEANUP(pg_cleanup) = pg_open(dsn,
@@ -228,7 +237,8 @@ struct json *snapshot_describe(const char *dsn, const struct describe_options *o
 	if (!c)
 		return NULL;
 	if (pg_version(c) < 120000) {
-		err_set(e, ERR_INPUT, "the server is version %d, describe reads 12 and newer", pg_version(c) / 10000);
+		err_set(e, ERR_INPUT, "the server is version %d, describe reads 12 and newer",
+			pg_version(c) / 10000);
 		return NULL;
 	}
 	profile = json_object();
@@ -241,6 +251,7 @@ struct json *snapshot_describe(const char *dsn, const struct describe_options *o
 		json_free(profile);
 		return NULL;
 	}
-	json_set_number(profile, "took_ms", (double)((clock_mono_ns(&r->clock) - start_ns) / NS_PER_US) / 1000.0);
+	json_set_number(profile, "took_ms",
+		(double)((clock_mono_ns(&r->clock) - start_ns) / NS_PER_US) / 1000.0);
 	return profile;
 }

@@ -22,7 +22,8 @@ struct describe_options {
 };
 
 /* The document of docs/formats/profile.md; NULL when no connection was made. */
-struct json *snapshot_describe(const char *dsn, const struct describe_options *o, const struct run *r, struct err *e);
+struct json *snapshot_describe(
+	const char *dsn, const struct describe_options *o, const struct run *r, struct err *e);
 
 extern const struct cli_command snapshot_describe_command;
 

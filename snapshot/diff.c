@@ -60,9 +60,9 @@ struct diff_table *diff_find_table(struct diff *d, const char *schema, const cha
 	struct diff_table wanted = { .name = key };
 
 	snprintf(key, sizeof(key), "%s.%s", schema, name);
-	return d->table_count ?
-		bsearch(&wanted, d->tables, d->table_count, sizeof(*d->tables), by_table_name) :
-		NULL;
+	return d->table_count ? bsearch(&wanted, d->tables, d->table_count, sizeof(*d->tables),
+					by_table_name)
+			      : NULL;
 }
 
 static const struct json *list_of(const struct diff *d, int side, const char *dotted)
@@ -72,11 +72,14 @@ static const struct json *list_of(const struct diff *d, int side, const char *do
 
 static bool add_tables(struct diff *d, struct err *e)
 {
-	size_t most = json_count(list_of(d, 0, "relations.relations")) + json_count(list_of(d, 1, "relations.relations"));
+	size_t most = json_count(list_of(d, 0, "relations.relations")) +
+		      json_count(list_of(d, 1, "relations.relations"));
 	size_t kept = 0;
 
 	if (most > DIFF_TABLES_MAX)
-		return err_set(e, ERR_INPUT, "the profiles hold %zu tables, at most %d are compared", most, DIFF_TABLES_MAX);
+		return err_set(e, ERR_INPUT,
+			"the profiles hold %zu tables, at most %d are compared", most,
+			DIFF_TABLES_MAX);
 	d->tables = calloc(most + 1, sizeof(*d->tables));
 	if (!d->tables)
 		return err_set(e, ERR_ENV, "out of memory for %zu tables", most);
@@ -98,7 +101,8 @@ static bool add_tables(struct diff *d, struct err *e)
 		if (kept > 0 && strcmp(d->tables[kept - 1].name, d->tables[i].name) == 0) {
 			for (int side = 0; side < 2; side++)
 				if (d->tables[i].relation[side])
-					d->tables[kept - 1].relation[side] = d->tables[i].relation[side];
+					d->tables[kept - 1].relation[side] =
+						d->tables[i].relation[side];
 		} else {
 			d->tables[kept++] = d->tables[i];
 		}
@@ -138,8 +142,11 @@ static bool names_table(const char *route, const char *qualified)
 	for (const char *at = strcasestr(route, name); at; at = strcasestr(at + 1, name)) {
 		char before = at == route ? ' ' : at[-1], after = at[n];
 
-		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", before) &&
-			(!after || !strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_", after)))
+		if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_",
+			    before) &&
+			(!after ||
+				!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_",
+					after)))
 			return true;
 	}
 	return false;
@@ -202,15 +209,17 @@ static bool order(struct diff *d, struct err *e)
 static bool is_profile(const struct json *j, struct err *e)
 {
 	if (strcmp(json_text(json_get(j, "format"), ""), PROFILE_FORMAT) != 0)
-		return err_set(e, ERR_INPUT, "this is not a profile made by 'reprod snapshot describe'");
+		return err_set(
+			e, ERR_INPUT, "this is not a profile made by 'reprod snapshot describe'");
 	if (json_int(json_get(j, "version"), 0) > PROFILE_VERSION)
-		return err_set(e, ERR_INPUT, "the profile has version %lld, this program reads up to %d",
+		return err_set(e, ERR_INPUT,
+			"the profile has version %lld, this program reads up to %d",
 			(long long)json_int(json_get(j, "version"), 0), PROFILE_VERSION);
 	return true;
 }
 
-bool diff_run(struct diff *d, const struct json *a, const struct json *b, const struct diff_traffic *traffic,
-	size_t traffic_count, struct err *e)
+bool diff_run(struct diff *d, const struct json *a, const struct json *b,
+	const struct diff_traffic *traffic, size_t traffic_count, struct err *e)
 {
 	*d = (struct diff){ .profile = { a, b } };
 	arena_init(&d->arena, DIFF_ARENA_MAX);

@@ -47,8 +47,8 @@ struct diff_traffic {
 	double share;
 };
 
-bool diff_run(struct diff *d, const struct json *a, const struct json *b, const struct diff_traffic *traffic,
-	size_t traffic_count, struct err *e) MUST_USE;
+bool diff_run(struct diff *d, const struct json *a, const struct json *b,
+	const struct diff_traffic *traffic, size_t traffic_count, struct err *e) MUST_USE;
 struct json *diff_json(const struct diff *d);
 void diff_free(struct diff *d);
 

@@ -44,7 +44,8 @@ static bool believes_to_know_all(const struct json *column)
 
 	for (size_t i = 0; i < json_count(frequencies); i++)
 		sum += json_number(json_at(frequencies, i), 0);
-	return json_count(frequencies) > 0 && sum > 0.9995 && number(column, "histogram_bounds", 0) == 0;
+	return json_count(frequencies) > 0 && sum > 0.9995 &&
+	       number(column, "histogram_bounds", 0) == 0;
 }
 
 /* A column whose common values are, to the planner, all values there are: a row with
@@ -72,7 +73,8 @@ static const char *closed_column(const struct diff *d, const char *table, double
 static double inserted_since_analyze(const struct json *activity)
 {
 	double modified = number(activity, "modified_since_analyze", 0);
-	double inserted = number(activity, "inserted_since_vacuum", number(activity, "inserted", 0));
+	double inserted =
+		number(activity, "inserted_since_vacuum", number(activity, "inserted", 0));
 
 	return inserted < modified ? inserted : modified;
 }
@@ -98,25 +100,34 @@ static void stale_statistics(struct diff *d)
 
 		if (inserted < 50 || share < (column ? 0.001 : 0.005) || share < 2 * other)
 			continue;
-		why = column ? diff_text(d, "%.0f rows came after ANALYZE; for column '%s' the planner believes that its %.0f"
-					   " known values are all there are, so a new one is planned as a single row",
-				       inserted, column, values) :
-			       diff_text(d, "%.0f rows came after ANALYZE: the planner does not know their values", inserted);
-		diff_add(d, (struct diff_finding){
-				    .kind = "stale statistics",
-				    .object = t->name,
-				    .a = diff_text(d, "%.1f %% of the rows changed since ANALYZE",
-					    100 * number(t->activity[0], "modified_since_analyze", 0) / rows_of(t, 0)),
-				    .b = diff_text(d, "%.1f %%",
-					    rows_of(t, 1) > 0 ? 100 * number(t->activity[1], "modified_since_analyze", 0) /
-								    rows_of(t, 1) :
-								0),
-				    .why = why,
-				    .close = diff_text(d, "ANALYZE %s", t->name),
-				    .condition = "stats",
-				    .score = t->weight * (60 + 25 * at_most(share / 0.03, 1) + (column ? 8 : 0)) *
-					    at_most(log10(rows_of(t, 0) + 1) / 4, 1),
-			    });
+		why = column ? diff_text(d,
+				       "%.0f rows came after ANALYZE; for column '%s' the planner believes that its %.0f"
+				       " known values are all there are, so a new one is planned as a single row",
+				       inserted, column, values)
+			     : diff_text(d,
+				       "%.0f rows came after ANALYZE: the planner does not know their values",
+				       inserted);
+		diff_add(d,
+			(struct diff_finding){
+				.kind = "stale statistics",
+				.object = t->name,
+				.a = diff_text(d, "%.1f %% of the rows changed since ANALYZE",
+					100 * number(t->activity[0], "modified_since_analyze", 0) /
+						rows_of(t, 0)),
+				.b = diff_text(d, "%.1f %%",
+					rows_of(t, 1) > 0
+						? 100 *
+							  number(t->activity[1],
+								  "modified_since_analyze", 0) /
+							  rows_of(t, 1)
+						: 0),
+				.why = why,
+				.close = diff_text(d, "ANALYZE %s", t->name),
+				.condition = "stats",
+				.score = t->weight *
+					 (60 + 25 * at_most(share / 0.03, 1) + (column ? 8 : 0)) *
+					 at_most(log10(rows_of(t, 0) + 1) / 4, 1),
+			});
 	}
 }
 
@@ -146,18 +157,20 @@ static void never_analysed(struct diff *d)
 		struct diff_table *t = &d->tables[i];
 		double pages = number(t->relation[0], "pages", 0);
 
-		if (pages < 10 || !t->relation[1] || has_statistics(d, 0, t->name) || !has_statistics(d, 1, t->name))
+		if (pages < 10 || !t->relation[1] || has_statistics(d, 0, t->name) ||
+			!has_statistics(d, 1, t->name))
 			continue;
-		diff_add(d, (struct diff_finding){
-				    .kind = "never analysed",
-				    .object = t->name,
-				    .a = diff_text(d, "%.0f pages, no statistics", pages),
-				    .b = "has statistics",
-				    .why = "without statistics the planner takes fixed guesses for every condition",
-				    .close = diff_text(d, "ANALYZE %s", t->name),
-				    .condition = "stats",
-				    .score = t->weight * (70 + 15 * at_most(log10(pages) / 4, 1)),
-			    });
+		diff_add(d,
+			(struct diff_finding){
+				.kind = "never analysed",
+				.object = t->name,
+				.a = diff_text(d, "%.0f pages, no statistics", pages),
+				.b = "has statistics",
+				.why = "without statistics the planner takes fixed guesses for every condition",
+				.close = diff_text(d, "ANALYZE %s", t->name),
+				.condition = "stats",
+				.score = t->weight * (70 + 15 * at_most(log10(pages) / 4, 1)),
+			});
 	}
 }
 
@@ -167,8 +180,10 @@ static void wrong_row_estimate(struct diff *d)
 {
 	for (size_t i = 0; i < d->table_count; i++) {
 		struct diff_table *t = &d->tables[i];
-		double relpages = number(t->relation[0], "relpages", 0), pages = number(t->relation[0], "pages", 0);
-		double reltuples = number(t->relation[0], "reltuples", -1), live = number(t->activity[0], "live", -1);
+		double relpages = number(t->relation[0], "relpages", 0),
+		       pages = number(t->relation[0], "pages", 0);
+		double reltuples = number(t->relation[0], "reltuples", -1),
+		       live = number(t->activity[0], "live", -1);
 		double implied = relpages > 0 ? reltuples / relpages * pages : -1;
 		double ratio;
 
@@ -177,16 +192,18 @@ static void wrong_row_estimate(struct diff *d)
 		ratio = implied > live ? implied / live : live / implied;
 		if (ratio < 2)
 			continue;
-		diff_add(d, (struct diff_finding){
-				    .kind = "row estimate",
-				    .object = t->name,
-				    .a = diff_text(d, "planned as %.0f rows, about %.0f are there", implied, live),
-				    .b = "-",
-				    .why = "the planner's row count for the table is off by that factor",
-				    .close = diff_text(d, "ANALYZE %s", t->name),
-				    .condition = "stats",
-				    .score = t->weight * (60 + 10 * at_most(log10(ratio), 2)),
-			    });
+		diff_add(d,
+			(struct diff_finding){
+				.kind = "row estimate",
+				.object = t->name,
+				.a = diff_text(d, "planned as %.0f rows, about %.0f are there",
+					implied, live),
+				.b = "-",
+				.why = "the planner's row count for the table is off by that factor",
+				.close = diff_text(d, "ANALYZE %s", t->name),
+				.condition = "stats",
+				.score = t->weight * (60 + 10 * at_most(log10(ratio), 2)),
+			});
 	}
 }
 
@@ -203,17 +220,20 @@ static void row_count(struct diff *d)
 		ratio = (a > b ? a : b) / ((a > b ? b : a) + 1);
 		if (ratio < 2)
 			continue;
-		diff_add(d, (struct diff_finding){
-				    .kind = "row count",
-				    .object = t->name,
-				    .a = diff_text(d, "%.0f rows, %.0f pages", a, number(t->relation[0], "pages", 0)),
-				    .b = diff_text(d, "%.0f rows, %.0f pages", b, number(t->relation[1], "pages", 0)),
-				    .why = "scans, sorts, locks held while scanning and plan choices grow with the rows",
-				    .close = "reprod snapshot build DSN --into DIR",
-				    .condition = "data",
-				    .score = t->weight * (55 + 8 * at_most(log10(ratio), 3)) *
-					    at_most(log10((a > b ? a : b) + 1) / 5, 1),
-			    });
+		diff_add(d,
+			(struct diff_finding){
+				.kind = "row count",
+				.object = t->name,
+				.a = diff_text(d, "%.0f rows, %.0f pages", a,
+					number(t->relation[0], "pages", 0)),
+				.b = diff_text(d, "%.0f rows, %.0f pages", b,
+					number(t->relation[1], "pages", 0)),
+				.why = "scans, sorts, locks held while scanning and plan choices grow with the rows",
+				.close = "reprod snapshot build DSN --into DIR",
+				.condition = "data",
+				.score = t->weight * (55 + 8 * at_most(log10(ratio), 3)) *
+					 at_most(log10((a > b ? a : b) + 1) / 5, 1),
+			});
 	}
 }
 
@@ -244,11 +264,16 @@ static const struct json *find_index(const struct json *list, const struct json 
 	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json *x = json_at(list, i);
 
-		if (strcmp(json_text(json_get(x, "schema"), ""), json_text(json_get(like, "schema"), "")) == 0 &&
-			strcmp(json_text(json_get(x, "table"), ""), json_text(json_get(like, "table"), "")) == 0 &&
-			strcmp(json_text(json_get(x, "columns"), ""), json_text(json_get(like, "columns"), "")) == 0 &&
-			strcmp(json_text(json_get(x, "method"), ""), json_text(json_get(like, "method"), "")) == 0 &&
-			json_is_true(json_get(x, "is_partial"), false) == json_is_true(json_get(like, "is_partial"), false) &&
+		if (strcmp(json_text(json_get(x, "schema"), ""),
+			    json_text(json_get(like, "schema"), "")) == 0 &&
+			strcmp(json_text(json_get(x, "table"), ""),
+				json_text(json_get(like, "table"), "")) == 0 &&
+			strcmp(json_text(json_get(x, "columns"), ""),
+				json_text(json_get(like, "columns"), "")) == 0 &&
+			strcmp(json_text(json_get(x, "method"), ""),
+				json_text(json_get(like, "method"), "")) == 0 &&
+			json_is_true(json_get(x, "is_partial"), false) ==
+				json_is_true(json_get(like, "is_partial"), false) &&
 			json_is_true(json_get(x, "is_valid"), true))
 			return x;
 	}
@@ -269,7 +294,8 @@ static void missing_index(struct diff *d)
 			struct diff_table *t = diff_find_table(d, schema, table);
 			const char *shape;
 
-			if (!t || !t->relation[!side] || find_index(others, x) || !json_is_true(json_get(x, "is_valid"), true))
+			if (!t || !t->relation[!side] || find_index(others, x) ||
+				!json_is_true(json_get(x, "is_valid"), true))
 				continue;
 			shape = diff_text(d, "%s (%s)", json_text(json_get(x, "method"), ""),
 				json_text(json_get(x, "columns"), ""));
@@ -278,10 +304,12 @@ static void missing_index(struct diff *d)
 					    .object = diff_text(d, "%s.%s", schema, name),
 					    .a = side == 0 ? shape : "no such index",
 					    .b = side == 1 ? shape : "no such index",
-					    .why = diff_text(d, "plans on %s.%s cannot be the same", schema, table),
+					    .why = diff_text(d, "plans on %s.%s cannot be the same",
+						    schema, table),
 					    .close = "create or drop the index on one side",
 					    .condition = diff_text(d, "index:%s", name),
-					    .score = t->weight * 90 * at_most(log10(rows_of(t, side) + 10) / 5, 1),
+					    .score = t->weight * 90 *
+						     at_most(log10(rows_of(t, side) + 10) / 5, 1),
 				    });
 		}
 	}
@@ -298,13 +326,16 @@ static void invalid_index(struct diff *d)
 			continue;
 		diff_add(d, (struct diff_finding){
 				    .kind = "invalid index",
-				    .object = diff_text(d, "%s.%s", json_text(json_get(x, "schema"), ""),
+				    .object = diff_text(d, "%s.%s",
+					    json_text(json_get(x, "schema"), ""),
 					    json_text(json_get(x, "name"), "")),
 				    .a = "invalid: maintained, never used",
 				    .b = "-",
 				    .why = "a concurrent build failed; reads scan without it",
-				    .close = diff_text(d, "REINDEX INDEX CONCURRENTLY %s", json_text(json_get(x, "name"), "")),
-				    .condition = diff_text(d, "index:%s", json_text(json_get(x, "name"), "")),
+				    .close = diff_text(d, "REINDEX INDEX CONCURRENTLY %s",
+					    json_text(json_get(x, "name"), "")),
+				    .condition = diff_text(
+					    d, "index:%s", json_text(json_get(x, "name"), "")),
 				    .score = 88,
 			    });
 	}
@@ -318,16 +349,43 @@ static double setting_weight(const char *name)
 		const char *prefix;
 		double weight;
 	} weights[] = {
-		{ "enable_", 82 }, { "random_page_cost", 75 }, { "work_mem", 72 }, { "hash_mem_multiplier", 68 },
-		{ "plan_cache_mode", 75 }, { "jit", 66 }, { "effective_cache_size", 60 }, { "shared_buffers", 62 },
-		{ "max_parallel", 60 }, { "default_statistics_target", 60 }, { "join_collapse", 62 },
-		{ "from_collapse", 62 }, { "geqo", 55 }, { "seq_page_cost", 65 }, { "cpu_", 55 }, { "parallel_", 55 },
-		{ "synchronous_commit", 70 }, { "commit_delay", 65 }, { "max_connections", 45 }, { "autovacuum", 50 },
-		{ "vacuum_", 40 }, { "temp_buffers", 45 }, { "statement_timeout", 40 }, { "lock_timeout", 40 },
-		{ "idle_in_transaction", 35 }, { "wal_", 35 }, { "checkpoint", 40 }, { "max_wal_size", 40 },
-		{ "effective_io", 45 }, { "maintenance_work_mem", 30 }, { "backend_flush_after", 35 },
-		{ "bgwriter", 30 }, { "cursor_tuple_fraction", 45 }, { "recursive_worktable", 40 },
-		{ "constraint_exclusion", 50 }, { "default_transaction_isolation", 50 }, { "track_io_timing", 25 },
+		{ "enable_", 82 },
+		{ "random_page_cost", 75 },
+		{ "work_mem", 72 },
+		{ "hash_mem_multiplier", 68 },
+		{ "plan_cache_mode", 75 },
+		{ "jit", 66 },
+		{ "effective_cache_size", 60 },
+		{ "shared_buffers", 62 },
+		{ "max_parallel", 60 },
+		{ "default_statistics_target", 60 },
+		{ "join_collapse", 62 },
+		{ "from_collapse", 62 },
+		{ "geqo", 55 },
+		{ "seq_page_cost", 65 },
+		{ "cpu_", 55 },
+		{ "parallel_", 55 },
+		{ "synchronous_commit", 70 },
+		{ "commit_delay", 65 },
+		{ "max_connections", 45 },
+		{ "autovacuum", 50 },
+		{ "vacuum_", 40 },
+		{ "temp_buffers", 45 },
+		{ "statement_timeout", 40 },
+		{ "lock_timeout", 40 },
+		{ "idle_in_transaction", 35 },
+		{ "wal_", 35 },
+		{ "checkpoint", 40 },
+		{ "max_wal_size", 40 },
+		{ "effective_io", 45 },
+		{ "maintenance_work_mem", 30 },
+		{ "backend_flush_after", 35 },
+		{ "bgwriter", 30 },
+		{ "cursor_tuple_fraction", 45 },
+		{ "recursive_worktable", 40 },
+		{ "constraint_exclusion", 50 },
+		{ "default_transaction_isolation", 50 },
+		{ "track_io_timing", 25 },
 		{ "shared_preload_libraries", 25 },
 	};
 
@@ -340,10 +398,12 @@ static double setting_weight(const char *name)
 /* Settings that say where the server lives, not how it behaves. */
 static bool is_place(const char *name)
 {
-	static const char *const places[] = { "port", "data_", "in_hot_standby", "server_version", "lc_", "listen_",
-		"unix_socket", "log_", "segment_size", "wal_segment_size", "block_size", "archive", "max_wal_senders",
-		"max_replication", "wal_level", "recovery_", "primary_", "fsync", "max_logical", "shared_memory_size",
-		"server_encoding", "huge_page", "debug_", "ssl", "bonjour", "event_source", "cluster_name" };
+	static const char *const places[] = { "port", "data_", "in_hot_standby", "server_version",
+		"lc_", "listen_", "unix_socket", "log_", "segment_size", "wal_segment_size",
+		"block_size", "archive", "max_wal_senders", "max_replication", "wal_level",
+		"recovery_", "primary_", "fsync", "max_logical", "shared_memory_size",
+		"server_encoding", "huge_page", "debug_", "ssl", "bonjour", "event_source",
+		"cluster_name" };
 
 	for (size_t i = 0; i < LENGTH(places); i++)
 		if (strncmp(name, places[i], strlen(places[i])) == 0)
@@ -373,16 +433,18 @@ static void settings(struct diff *d)
 
 		if (!other || is_place(name) || strcmp(a, b) == 0)
 			continue;
-		diff_add(d, (struct diff_finding){
-				    .kind = "setting",
-				    .object = name,
-				    .a = diff_text(d, "%s%s%s", a, *unit ? " x " : "", unit),
-				    .b = diff_text(d, "%s%s%s", b, *unit ? " x " : "", unit),
-				    .why = setting_weight(name) >= 55 ? "plans or waits depend on it" : "may matter for load",
-				    .close = diff_text(d, "ALTER SYSTEM SET %s = '%s'", name, b),
-				    .condition = diff_text(d, "setting:%s", name),
-				    .score = setting_weight(name),
-			    });
+		diff_add(
+			d, (struct diff_finding){
+				   .kind = "setting",
+				   .object = name,
+				   .a = diff_text(d, "%s%s%s", a, *unit ? " x " : "", unit),
+				   .b = diff_text(d, "%s%s%s", b, *unit ? " x " : "", unit),
+				   .why = setting_weight(name) >= 55 ? "plans or waits depend on it"
+								     : "may matter for load",
+				   .close = diff_text(d, "ALTER SYSTEM SET %s = '%s'", name, b),
+				   .condition = diff_text(d, "setting:%s", name),
+				   .score = setting_weight(name),
+			   });
 	}
 }
 
@@ -391,8 +453,10 @@ static const struct json *find_override(const struct json *list, const struct js
 	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json *x = json_at(list, i);
 
-		if (strcmp(json_text(json_get(x, "role"), ""), json_text(json_get(like, "role"), "")) == 0 &&
-			strcmp(json_text(json_get(x, "name"), ""), json_text(json_get(like, "name"), "")) == 0)
+		if (strcmp(json_text(json_get(x, "role"), ""),
+			    json_text(json_get(like, "role"), "")) == 0 &&
+			strcmp(json_text(json_get(x, "name"), ""),
+				json_text(json_get(like, "name"), "")) == 0)
 			return x;
 	}
 	return NULL;
@@ -411,17 +475,19 @@ static void overrides(struct diff *d)
 
 		if (other && strcmp(json_text(json_get(other, "value"), ""), a) == 0)
 			continue;
-		diff_add(d, (struct diff_finding){
-				    .kind = "setting",
-				    .object = diff_text(d, "%s for role '%s', database '%s'", name,
-					    json_text(json_get(x, "role"), ""), json_text(json_get(x, "database"), "")),
-				    .a = a,
-				    .b = other ? json_text(json_get(other, "value"), "") : "not set",
-				    .why = "an override per role or database escapes a look at the configuration file",
-				    .close = "ALTER ROLE or ALTER DATABASE ... SET on one side",
-				    .condition = diff_text(d, "setting:%s", name),
-				    .score = setting_weight(name),
-			    });
+		diff_add(d,
+			(struct diff_finding){
+				.kind = "setting",
+				.object = diff_text(d, "%s for role '%s', database '%s'", name,
+					json_text(json_get(x, "role"), ""),
+					json_text(json_get(x, "database"), "")),
+				.a = a,
+				.b = other ? json_text(json_get(other, "value"), "") : "not set",
+				.why = "an override per role or database escapes a look at the configuration file",
+				.close = "ALTER ROLE or ALTER DATABASE ... SET on one side",
+				.condition = diff_text(d, "setting:%s", name),
+				.score = setting_weight(name),
+			});
 	}
 }
 
@@ -433,14 +499,18 @@ static void versions(struct diff *d)
 
 	if (a == b || a == 0 || b == 0)
 		return;
-	diff_add(d, (struct diff_finding){
-			    .kind = "version",
-			    .object = "server",
-			    .a = json_text(json_path(d->profile[0], "sections.identity.server_version"), ""),
-			    .b = json_text(json_path(d->profile[1], "sections.identity.server_version"), ""),
-			    .why = is_major ? "planners of two major versions choose differently" : "minor fixes differ",
-			    .score = is_major ? 60 : 15,
-		    });
+	diff_add(d,
+		(struct diff_finding){
+			.kind = "version",
+			.object = "server",
+			.a = json_text(
+				json_path(d->profile[0], "sections.identity.server_version"), ""),
+			.b = json_text(
+				json_path(d->profile[1], "sections.identity.server_version"), ""),
+			.why = is_major ? "planners of two major versions choose differently"
+					: "minor fixes differ",
+			.score = is_major ? 60 : 15,
+		});
 }
 
 /* Shape of columns */
@@ -453,9 +523,12 @@ static const struct json *find_column(const struct json *list, size_t hint, cons
 	for (size_t step = 0; step < n; step++) {
 		const struct json *x = json_at(list, (hint + step) % n);
 
-		if (strcmp(json_text(json_get(x, "name"), ""), json_text(json_get(like, "name"), "")) == 0 &&
-			strcmp(json_text(json_get(x, "table"), ""), json_text(json_get(like, "table"), "")) == 0 &&
-			strcmp(json_text(json_get(x, "schema"), ""), json_text(json_get(like, "schema"), "")) == 0)
+		if (strcmp(json_text(json_get(x, "name"), ""),
+			    json_text(json_get(like, "name"), "")) == 0 &&
+			strcmp(json_text(json_get(x, "table"), ""),
+				json_text(json_get(like, "table"), "")) == 0 &&
+			strcmp(json_text(json_get(x, "schema"), ""),
+				json_text(json_get(like, "schema"), "")) == 0)
 			return x;
 	}
 	return NULL;
@@ -468,7 +541,8 @@ static double distinct_values(const struct json *column, double rows)
 	return n < 0 ? -n * rows : n;
 }
 
-static void column_shape(struct diff *d, const struct diff_table *t, const struct json *x, const struct json *y)
+static void column_shape(
+	struct diff *d, const struct diff_table *t, const struct json *x, const struct json *y)
 {
 	double correlation = fabs(number(x, "correlation", 0) - number(y, "correlation", 0));
 	double nulls = fabs(number(x, "null_frac", 0) - number(y, "null_frac", 0));
@@ -478,41 +552,42 @@ static void column_shape(struct diff *d, const struct diff_table *t, const struc
 	const char *object = diff_text(d, "%s.%s", t->name, json_text(json_get(x, "name"), ""));
 
 	if (correlation > 0.3 && rows_of(t, 0) > 10000 && rows_of(t, 1) > 10000)
-		diff_add(d, (struct diff_finding){ .kind = "correlation",
-					.object = object,
-					.a = diff_text(d, "%.2f", number(x, "correlation", 0)),
-					.b = diff_text(d, "%.2f", number(y, "correlation", 0)),
-					.why = "the order of rows on disk decides what an index range scan costs",
-					.close = "reprod snapshot build DSN --into DIR",
-					.condition = "data",
-					.score = t->weight * 40 * correlation });
+		diff_add(d,
+			(struct diff_finding){ .kind = "correlation",
+				.object = object,
+				.a = diff_text(d, "%.2f", number(x, "correlation", 0)),
+				.b = diff_text(d, "%.2f", number(y, "correlation", 0)),
+				.why = "the order of rows on disk decides what an index range scan costs",
+				.close = "reprod snapshot build DSN --into DIR",
+				.condition = "data",
+				.score = t->weight * 40 * correlation });
 	if (nulls > 0.05)
 		diff_add(d, (struct diff_finding){ .kind = "null share",
-					.object = object,
-					.a = diff_text(d, "%.3f", number(x, "null_frac", 0)),
-					.b = diff_text(d, "%.3f", number(y, "null_frac", 0)),
-					.why = "estimates for IS NULL and joins on it differ",
-					.close = "reprod snapshot build DSN --into DIR",
-					.condition = "data",
-					.score = t->weight * 35 * nulls });
+				    .object = object,
+				    .a = diff_text(d, "%.3f", number(x, "null_frac", 0)),
+				    .b = diff_text(d, "%.3f", number(y, "null_frac", 0)),
+				    .why = "estimates for IS NULL and joins on it differ",
+				    .close = "reprod snapshot build DSN --into DIR",
+				    .condition = "data",
+				    .score = t->weight * 35 * nulls });
 	if (wide > 16 && narrow > 0 && (wide / narrow > 2 || narrow / wide > 2))
 		diff_add(d, (struct diff_finding){ .kind = "width",
-					.object = object,
-					.a = diff_text(d, "%.0f bytes", wide),
-					.b = diff_text(d, "%.0f bytes", narrow),
-					.why = "sorts, hashes and TOAST depend on the width",
-					.close = "reprod snapshot build DSN --into DIR",
-					.condition = "data",
-					.score = t->weight * 25 });
+				    .object = object,
+				    .a = diff_text(d, "%.0f bytes", wide),
+				    .b = diff_text(d, "%.0f bytes", narrow),
+				    .why = "sorts, hashes and TOAST depend on the width",
+				    .close = "reprod snapshot build DSN --into DIR",
+				    .condition = "data",
+				    .score = t->weight * 25 });
 	if (a > 0 && b > 0 && fabs(log10(a / b)) > 1 && rows_of(t, 1) > 10000)
 		diff_add(d, (struct diff_finding){ .kind = "distinct values",
-					.object = object,
-					.a = diff_text(d, "%.0f", distinct_values(x, rows_of(t, 0))),
-					.b = diff_text(d, "%.0f", distinct_values(y, rows_of(t, 1))),
-					.why = "rows per value differ tenfold",
-					.close = "reprod snapshot build DSN --into DIR",
-					.condition = "data",
-					.score = t->weight * 35 });
+				    .object = object,
+				    .a = diff_text(d, "%.0f", distinct_values(x, rows_of(t, 0))),
+				    .b = diff_text(d, "%.0f", distinct_values(y, rows_of(t, 1))),
+				    .why = "rows per value differ tenfold",
+				    .close = "reprod snapshot build DSN --into DIR",
+				    .condition = "data",
+				    .score = t->weight * 35 });
 }
 
 static void columns(struct diff *d)
@@ -522,8 +597,8 @@ static void columns(struct diff *d)
 
 	for (size_t i = 0; i < json_count(mine); i++) {
 		const struct json *x = json_at(mine, i);
-		const struct diff_table *t = diff_find_table(d, json_text(json_get(x, "schema"), ""),
-			json_text(json_get(x, "table"), ""));
+		const struct diff_table *t = diff_find_table(d,
+			json_text(json_get(x, "schema"), ""), json_text(json_get(x, "table"), ""));
 		const struct json *y = t && t->relation[1] ? find_column(others, i, x) : NULL;
 
 		if (y && json_is_true(json_get(x, "has_statistics"), false) &&
@@ -538,22 +613,25 @@ static void dead_tuples(struct diff *d)
 {
 	for (size_t i = 0; i < d->table_count; i++) {
 		struct diff_table *t = &d->tables[i];
-		double live = number(t->activity[0], "live", 0), dead = number(t->activity[0], "dead", 0);
-		double other = number(t->activity[1], "dead", 0) / (number(t->activity[1], "live", 0) + 1);
+		double live = number(t->activity[0], "live", 0),
+		       dead = number(t->activity[0], "dead", 0);
+		double other =
+			number(t->activity[1], "dead", 0) / (number(t->activity[1], "live", 0) + 1);
 		double share = dead / (live + 1);
 
 		if (dead < 1000 || share < 0.1 || share < 2 * other)
 			continue;
-		diff_add(d, (struct diff_finding){
-				    .kind = "dead tuples",
-				    .object = t->name,
-				    .a = diff_text(d, "%.0f dead beside %.0f live rows", dead, live),
-				    .b = diff_text(d, "%.0f", number(t->activity[1], "dead", 0)),
-				    .why = "scans and index lookups visit every dead version until vacuum may remove it",
-				    .close = diff_text(d, "VACUUM %s", t->name),
-				    .condition = "bloat",
-				    .score = t->weight * (52 + 30 * at_most(share / 2, 1)),
-			    });
+		diff_add(d,
+			(struct diff_finding){
+				.kind = "dead tuples",
+				.object = t->name,
+				.a = diff_text(d, "%.0f dead beside %.0f live rows", dead, live),
+				.b = diff_text(d, "%.0f", number(t->activity[1], "dead", 0)),
+				.why = "scans and index lookups visit every dead version until vacuum may remove it",
+				.close = diff_text(d, "VACUUM %s", t->name),
+				.condition = "bloat",
+				.score = t->weight * (52 + 30 * at_most(share / 2, 1)),
+			});
 	}
 }
 
@@ -570,14 +648,16 @@ static void bloat(struct diff *d)
 		struct diff_table *t = &d->tables[i];
 		double a = pages_per_row(t, 0), b = pages_per_row(t, 1);
 
-		if (number(t->relation[0], "pages", 0) < 200 || rows_of(t, 1) < 500 || b <= 0 || a / b < 1.5)
+		if (number(t->relation[0], "pages", 0) < 200 || rows_of(t, 1) < 500 || b <= 0 ||
+			a / b < 1.5)
 			continue;
 		diff_add(d, (struct diff_finding){
 				    .kind = "bloat",
 				    .object = t->name,
 				    .a = diff_text(d, "%.1f rows a page", 1 / a),
 				    .b = diff_text(d, "%.1f rows a page", 1 / b),
-				    .why = diff_text(d, "each row costs %.1f times the pages to read", a / b),
+				    .why = diff_text(d,
+					    "each row costs %.1f times the pages to read", a / b),
 				    .close = diff_text(d, "VACUUM FULL %s (locks it)", t->name),
 				    .condition = "bloat",
 				    .score = t->weight * (45 + 25 * at_most(log2(a / b) / 4, 1)),
@@ -588,30 +668,37 @@ static void bloat(struct diff *d)
 static void horizon(struct diff *d)
 {
 	const struct json *h = json_path(d->profile[0], "sections.horizon");
-	double transaction_s = number(h, "oldest_transaction_s", 0), xmin_age = number(h, "oldest_xmin_age", 0);
-	double slots = number(h, "slot_xmin_age", 0), prepared = number(h, "prepared_transactions", 0);
+	double transaction_s = number(h, "oldest_transaction_s", 0),
+	       xmin_age = number(h, "oldest_xmin_age", 0);
+	double slots = number(h, "slot_xmin_age", 0),
+	       prepared = number(h, "prepared_transactions", 0);
 
 	if (transaction_s < 300 && xmin_age < 100000 && slots < 100000 && prepared == 0)
 		return;
-	diff_add(d, (struct diff_finding){
-			    .kind = "vacuum held back",
-			    .object = "server",
-			    .a = diff_text(d, "oldest transaction %.0f s, oldest snapshot %.0f transactions old", transaction_s,
-				    xmin_age > slots ? xmin_age : slots),
-			    .b = "-",
-			    .why = "dead rows newer than that cannot be removed by any vacuum",
-			    .close = "end the transaction, the prepared transaction or the slot that holds it",
-			    .condition = "bloat",
-			    .score = 55,
-		    });
+	diff_add(d,
+		(struct diff_finding){
+			.kind = "vacuum held back",
+			.object = "server",
+			.a = diff_text(d,
+				"oldest transaction %.0f s, oldest snapshot %.0f transactions old",
+				transaction_s, xmin_age > slots ? xmin_age : slots),
+			.b = "-",
+			.why = "dead rows newer than that cannot be removed by any vacuum",
+			.close =
+				"end the transaction, the prepared transaction or the slot that holds it",
+			.condition = "bloat",
+			.score = 55,
+		});
 }
 
 static void visibility(struct diff *d)
 {
 	for (size_t i = 0; i < d->table_count; i++) {
 		struct diff_table *t = &d->tables[i];
-		double a = number(t->relation[0], "relallvisible", 0) / (number(t->relation[0], "relpages", 0) + 1);
-		double b = number(t->relation[1], "relallvisible", 0) / (number(t->relation[1], "relpages", 0) + 1);
+		double a = number(t->relation[0], "relallvisible", 0) /
+			   (number(t->relation[0], "relpages", 0) + 1);
+		double b = number(t->relation[1], "relallvisible", 0) /
+			   (number(t->relation[1], "relpages", 0) + 1);
 
 		if (number(t->relation[0], "relpages", 0) < 500 || !t->relation[1] ||
 			number(t->relation[1], "relpages", 0) < 10 || b - a < 0.3)
@@ -645,15 +732,18 @@ static void cache(struct diff *d)
 
 		if (a < 0 || a > 0.9 || (b >= 0 && b - a < 0.1))
 			continue;
-		diff_add(d, (struct diff_finding){
-				    .kind = "cache",
-				    .object = t->name,
-				    .a = diff_text(d, "%.0f %% of block reads were buffer hits", 100 * a),
-				    .b = b < 0 ? "too few reads to tell" : diff_text(d, "%.0f %%", 100 * b),
-				    .why = "what is not in shared buffers is read from the page cache or the disk",
-				    .condition = "cache",
-				    .score = t->weight * (20 + 40 * (0.9 - a)),
-			    });
+		diff_add(d,
+			(struct diff_finding){
+				.kind = "cache",
+				.object = t->name,
+				.a = diff_text(
+					d, "%.0f %% of block reads were buffer hits", 100 * a),
+				.b = b < 0 ? "too few reads to tell"
+					   : diff_text(d, "%.0f %%", 100 * b),
+				.why = "what is not in shared buffers is read from the page cache or the disk",
+				.condition = "cache",
+				.score = t->weight * (20 + 40 * (0.9 - a)),
+			});
 	}
 }
 
@@ -677,8 +767,23 @@ static void extended_statistics(struct diff *d)
 }
 
 diff_rule *const diff_rules[] = {
-	missing_index, invalid_index, stale_statistics, never_analysed, wrong_row_estimate, row_count, missing_table,
-	extended_statistics, settings, overrides, versions, columns, dead_tuples, bloat, horizon, visibility, cache,
+	missing_index,
+	invalid_index,
+	stale_statistics,
+	never_analysed,
+	wrong_row_estimate,
+	row_count,
+	missing_table,
+	extended_statistics,
+	settings,
+	overrides,
+	versions,
+	columns,
+	dead_tuples,
+	bloat,
+	horizon,
+	visibility,
+	cache,
 };
 
 const size_t diff_rule_count = LENGTH(diff_rules);
