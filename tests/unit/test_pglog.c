@@ -242,21 +242,34 @@ static void a_broken_record_costs_only_itself(void **state)
 		struct pglog_csv csv = { 0 };
 		struct pglog_line line;
 		const char *why;
-		size_t records = 0, failures = 0;
-		enum step step;
+		size_t records = 0, failures = 0, used = 0;
+		enum step step = STEP_MORE;
 
 		add_row(&text, "01.000", "1.1", 1, "statement: a", "", 26);
 		buf_add_text(&text, broken[i]);
+		size_t broken_end = text.n;
 		add_row(&text, "03.000", "1.1", 3, "statement: b", "", 26);
-		struct slice rest = buf_slice(&text);
-		while ((step = pglog_csv_next(&csv, &rest, true, &line, &why)) != STEP_END) {
-			records += step == STEP_ITEM;
-			failures += step == STEP_FAIL;
-			if (step == STEP_FAIL)
-				assert_non_null(why);
+		/* All at once, then also with a pause early in the record behind it. */
+		for (size_t pause = text.n; pause >= broken_end + 5;
+			pause -= text.n - broken_end - 5) {
+			records = failures = used = 0;
+			for (size_t have = pause; step != STEP_END; have = text.n) {
+				struct slice rest = { text.p + used, have - used };
+
+				while ((step = pglog_csv_next(&csv, &rest, have == text.n, &line,
+						&why)) != STEP_END &&
+					step != STEP_MORE) {
+					records += step == STEP_ITEM;
+					failures += step == STEP_FAIL;
+					if (step == STEP_FAIL)
+						assert_non_null(why);
+				}
+				used = have - rest.n;
+			}
+			assert_int_equal(records, 2);
+			assert_int_equal(failures, 1);
+			step = STEP_MORE;
 		}
-		assert_int_equal(records, 2);
-		assert_int_equal(failures, 1);
 		pglog_csv_free(&csv);
 		buf_free(&text);
 	}
@@ -404,6 +417,8 @@ static void a_statement_line_and_its_duration_are_one_request(void **state)
 	assert_int_equal(seen.requests[1].state_before, 'T');
 	assert_int_equal(seen.requests[1].form, FORM_UNNAMED);
 	assert_string_equal(seen.values[1], "7");
+	assert_int_equal(seen.requests[0].end_ns - seen.requests[0].start_ns, 900000);
+	assert_int_equal(seen.requests[1].end_ns - seen.requests[1].start_ns, 200000000);
 	assert_int_equal(
 		json_int(json_path(seen.lines, "unread.duration without its statement"), 0), 1);
 	assert_int_equal(
@@ -460,6 +475,16 @@ static void zones_need_a_name_and_the_abbreviation_decides(void **state)
 		assert_int_equal(seen.requests[0].end_ns, INT64_C(1792888200000000000));
 		assert_int_equal(seen.requests[1].end_ns, INT64_C(1792891800000000000));
 		forget(&seen);
+	}
+	if (access("/usr/share/zoneinfo/Europe/Berlin", R_OK) == 0) {
+		/* no summer time in January */
+		struct buf winter = { 0 };
+
+		buf_addf(&winter, "2026-01-15 12:00:00.000 CEST%s", row);
+		assert_false(read_log(&seen, buf_slice(&winter), "Europe/Berlin"));
+		assert_non_null(strstr(seen.e.what, "CEST"));
+		forget(&seen);
+		buf_free(&winter);
 	}
 	assert_false(read_log(&seen, buf_slice(&text), "../../etc/passwd"));
 	assert_int_equal(seen.e.kind, ERR_USAGE);

@@ -24,6 +24,26 @@ static void a_grid_that_grows_loses_nothing(void **state)
 		sum += g.amounts[i];
 	assert_true(sum == 5 + 12 + 7 + 10);
 	assert_true(g.used <= TIMEGRID_SLICES);
+	/* the narrowest power of two that covers 1,050,007 ns by 16,384 slices */
+	assert_int_equal(g.width_ns, 128);
+	assert_true(g.amounts[1000000 / 128 - g.first] == 7);
+	assert_true(g.amounts[100 / 128 - g.first] == 17);
+	timegrid_free(&g);
+}
+
+static void neighbours_join_by_their_place_in_time(void **state)
+{
+	struct timegrid g;
+
+	(void)state;
+	assert_true(timegrid_init(&g, 1));
+	timegrid_add(&g, 3, 1);
+	timegrid_add(&g, 4, 10);
+	timegrid_add(&g, 5, 100);
+	timegrid_add(&g, 3 + TIMEGRID_SLICES, 1000);
+	assert_int_equal(g.width_ns, 2);
+	assert_int_equal(g.first, 1);
+	assert_true(g.amounts[0] == 1 && g.amounts[1] == 110);
 	timegrid_free(&g);
 }
 
@@ -176,6 +196,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_grid_that_grows_loses_nothing),
+		cmocka_unit_test(neighbours_join_by_their_place_in_time),
 		cmocka_unit_test(the_summary_adds_up),
 		cmocka_unit_test(people_read_it_on_one_screen),
 		cmocka_unit_test(an_empty_capture_has_no_numbers),
