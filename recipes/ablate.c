@@ -41,12 +41,28 @@ void ablate_start(struct ablate *a, size_t conditions, uint32_t reference, uint3
 	ablate_add(a, ablate_all(a));
 }
 
-void ablate_add_factors(struct ablate *a)
+void ablate_add_without(struct ablate *a)
 {
 	uint32_t all = ablate_all(a);
 
 	for (size_t i = 0; i < a->conditions; i++)
 		ablate_add(a, all & ~(UINT32_C(1) << i));
+}
+
+const struct ablate_arm *ablate_implied(const struct ablate *a, uint32_t on)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		const struct ablate_arm *arm = &a->arms[i];
+
+		if (arm->has_verdict && arm->verdict == VERDICT_NOT && arm->on != on && (on & ~arm->on) == 0)
+			return arm;
+	}
+	return NULL;
+}
+
+void ablate_add_factors(struct ablate *a)
+{
+	ablate_add_without(a);
 	ablate_add(a, 0);
 	for (size_t i = 0; i < a->conditions; i++)
 		ablate_add(a, UINT32_C(1) << i);

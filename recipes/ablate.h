@@ -37,8 +37,13 @@ uint32_t ablate_all(const struct ablate *a);
 uint32_t ablate_effective(const struct ablate *a, uint32_t on);
 /* Adds unless there; the arm's index. */
 size_t ablate_add(struct ablate *a, uint32_t on);
-/* None, leave-one-out, only-one. */
+/* Leave-one-out. */
+void ablate_add_without(struct ablate *a);
+/* Leave-one-out, none, only-one. */
 void ablate_add_factors(struct ablate *a);
+/* Whether "not reproduced" follows for a set: an arm that holds all of it, and more,
+ * was run and did not reproduce. Rests on conditions not working against each other. */
+const struct ablate_arm *ablate_implied(const struct ablate *a, uint32_t on);
 const struct ablate_arm *ablate_find(const struct ablate *a, uint32_t on);
 /* Once everything else was judged: the set of necessary conditions alone, when it
  * is a new arm that could shrink the minimal set; false when there is none. */

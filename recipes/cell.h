@@ -46,6 +46,9 @@ struct cell_spec {
 
 struct cell {
 	bool is_valid;
+	/* When the condition behind the occurrences really ran, if it did. */
+	struct span *job_runs;
+	size_t job_run_count;
 	char reason[240];
 	struct inside_request *requests; /* of the judged route, on the run's timeline */
 	size_t count;
@@ -55,6 +58,12 @@ struct cell {
 	double lateness_p99_ms;
 	int64_t took_ns; /* reset included */
 };
+
+/* Where the slowdown has to be looked for in this run: the plan's spans; where the
+ * condition behind them ran for a shorter time here than in production, only until
+ * its end plus lag, but never less than a quarter of the span. A lab that is faster is
+ * not judged by the time in which nothing was held any more. */
+void cell_inside(const struct cell *c, const struct cell_plan *plan, double lag_s, struct span *ret);
 
 bool cell_run(struct cell *c, const struct cell_spec *spec, const struct run *r, struct err *e) MUST_USE;
 void cell_free(struct cell *c);

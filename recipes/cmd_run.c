@@ -8,7 +8,7 @@
 
 struct run_args {
 	const char *target, *test_target, *expect, *junit, *output, *log;
-	bool is_ablating, is_dry, is_resuming, may_run_commands, is_recording;
+	bool is_ablating, wants_all_arms, is_dry, is_resuming, may_run_commands, is_recording;
 	int64_t max_time_ns, repeat, seed;
 	struct cli_list conditions;
 };
@@ -19,6 +19,8 @@ static const struct cli_option options[] = {
 		"the test database, what `data` is compared with" },
 	{ "ablate", 0, CLI_FLAG, offsetof(struct run_args, is_ablating), NULL,
 		"leave each condition out and try each alone" },
+	{ "all-arms", 0, CLI_FLAG, offsetof(struct run_args, wants_all_arms), NULL,
+		"with --ablate: run also the arms whose answer follows from others" },
 	{ "expect", 0, CLI_TEXT, offsetof(struct run_args, expect), "VERDICT",
 		"reproduced or gone: exit 0 when it is so, 1 when not" },
 	{ "condition", 0, CLI_LIST, offsetof(struct run_args, conditions), "ID", "test only these of the recipe's conditions" },
@@ -162,6 +164,7 @@ static enum outcome run_main(struct run *r, void *args, struct cli_operands ops,
 		struct experiment_options o = { .target = a->target,
 			.test_target = a->test_target,
 			.is_ablating = a->is_ablating,
+			.wants_all_arms = a->wants_all_arms,
 			.may_run_commands = a->may_run_commands,
 			.is_resuming = a->is_resuming,
 			.max_time_ns = a->max_time_ns,

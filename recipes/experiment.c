@@ -224,15 +224,23 @@ static bool fill_arm(struct experiment *x, uint32_t on, int wanted, const struct
 
 /* ---- judging */
 
+bool experiment_run_inside(const struct experiment *x, const struct experiment_run *run, struct judge_set *set,
+	struct err *e)
+{
+	const struct cell_plan *plan = run->on == x->ablate.reference ? &x->reference_plan : &x->plan;
+	struct span spans[CELL_SPANS_MAX];
+
+	cell_inside(&run->cell, plan, x->recipe->lag_s, spans);
+	return inside_collect(set, run->cell.requests, run->cell.count, spans, plan->inside_count, e);
+}
+
 bool experiment_arm_set(const struct experiment *x, uint32_t on, struct judge_set *ret, struct err *e)
 {
 	*ret = (struct judge_set){ 0 };
 	for (size_t i = 0; i < x->run_count; i++) {
 		const struct experiment_run *run = &x->runs[i];
-		const struct cell_plan *plan = on == x->ablate.reference ? &x->reference_plan : &x->plan;
 
-		if (run->on == on && run->cell.is_valid &&
-			!inside_collect(ret, run->cell.requests, run->cell.count, plan->inside, plan->inside_count, e))
+		if (run->on == on && run->cell.is_valid && !experiment_run_inside(x, run, ret, e))
 			return false;
 	}
 	return judge_set_seal(ret, e);
@@ -325,6 +333,8 @@ static void conclude(struct experiment *x)
 static bool fill_arms(struct experiment *x, size_t from, int wanted, const struct run *r, struct err *e)
 {
 	for (size_t i = from; i < x->ablate.count; i++) {
+		if (!x->options->wants_all_arms && ablate_implied(&x->ablate, x->ablate.arms[i].on))
+			continue;
 		if (!fill_arm(x, x->ablate.arms[i].on, wanted, r, e))
 			return false;
 	}
@@ -382,8 +392,13 @@ static bool run_experiment(struct experiment *x, const struct run *r, struct err
 	if (x->options->is_ablating && is_ablatable(x)) {
 		size_t known = x->ablate.count;
 
-		ablate_add_factors(&x->ablate);
+		ablate_add_without(&x->ablate);
 		ablate_shuffle(&x->ablate, known, r->seed + 1);
+		if (!fill_arms(x, known, repeat, r, e) || !narrow(x, r, e))
+			return false;
+		known = x->ablate.count;
+		ablate_add_factors(&x->ablate);
+		ablate_shuffle(&x->ablate, known, r->seed + 2);
 		if (!fill_arms(x, known, repeat, r, e) || !narrow(x, r, e))
 			return false;
 		if (ablate_add_necessary(&x->ablate) && !fill_arms(x, x->ablate.count - 1, repeat, r, e))

@@ -2,7 +2,8 @@
  * experiment.h - all runs of a recipe, and what they say together.
  *
  * The reference arm and all-on first; then, with is_ablating and only when all-on
- * reproduced, none, leave-one-out and only-one in random order; then more runs of
+ * reproduced, leave-one-out, none and only-one in random order, where an arm is passed
+ * over when some arm with more conditions on did not reproduce; then more runs of
  * unsure arms while time and runs are left. Runs are kept in a side file as they
  * end, so that an interrupted experiment can be taken up again.
  */
@@ -21,6 +22,7 @@
 struct experiment_options {
 	const char *target, *test_target; /* as given; test_target may be NULL */
 	bool is_ablating;
+	bool wants_all_arms; /* also those whose answer follows from others */
 	bool may_run_commands;
 	bool is_resuming;
 	int64_t max_time_ns; /* 0: none */
@@ -79,6 +81,9 @@ void experiment_free(struct experiment *x);
 
 /* The id of the condition of a bit. */
 const char *experiment_condition(const struct experiment *x, size_t bit);
+/* Requests inside in one run: one run, one block per occurrence. */
+bool experiment_run_inside(const struct experiment *x, const struct experiment_run *run, struct judge_set *set,
+	struct err *e) MUST_USE;
 /* Requests inside in all valid runs of an arm, sealed; the caller frees it. */
 bool experiment_arm_set(const struct experiment *x, uint32_t on, struct judge_set *ret, struct err *e) MUST_USE;
 

@@ -291,7 +291,9 @@ static void collect(struct job *j)
 	while (j->is_busy && take_report(j, &report)) {
 		j->is_busy = false;
 		j->finished++;
-		j->took_ns += report.took_ns;
+		if (report.is_ok && j->run_count < RECIPE_OFFSETS_MAX)
+			j->runs[j->run_count++] =
+				(struct span){ j->busy_since_ns, j->busy_since_ns + report.took_ns };
 		if (!report.is_ok && j->failed++ == 0)
 			snprintf(j->error, sizeof(j->error), "%s", report.text);
 	}

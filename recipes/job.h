@@ -16,6 +16,7 @@
 #include "core/base/run.h"
 #include "core/model/recipe.h"
 #include "recipes/confine.h"
+#include "recipes/inside.h"
 
 struct job {
 	const struct recipe_condition *condition;
@@ -24,8 +25,9 @@ struct job {
 	size_t next; /* offset that is due next */
 	bool is_busy;
 	int64_t busy_since_ns; /* elapsed */
+	struct span runs[RECIPE_OFFSETS_MAX]; /* the finished ones that went well, elapsed */
+	size_t run_count;
 	uint64_t started, finished, failed, overlapped;
-	int64_t took_ns; /* of all finished ones */
 	int64_t late_ns; /* worst start behind its offset */
 	char error[256]; /* of the first failure */
 };

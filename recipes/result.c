@@ -65,6 +65,7 @@ static struct json *arms_json(const struct experiment *x)
 
 	for (size_t i = 0; i < x->ablate.count; i++) {
 		const struct ablate_arm *arm = &x->ablate.arms[i];
+		const struct ablate_arm *implied;
 		struct json *j = json_object();
 		int64_t valid = 0, n = 0;
 
@@ -74,8 +75,10 @@ static struct json *arms_json(const struct experiment *x)
 		}
 		json_set(j, "on", names_of(x, arm->on));
 		json_set_bool(j, "reference", arm->on == x->ablate.reference);
-		json_set_text(j, "verdict", arm->has_verdict ? verdict_name(arm->verdict) : "not run");
+		implied = arm->has_verdict ? NULL : ablate_implied(&x->ablate, arm->on);
+		json_set_text(j, "verdict", arm->has_verdict || implied ? verdict_name(arm->has_verdict ? arm->verdict : VERDICT_NOT) : "not run");
 		json_set_text(j, "reason", arm->has_verdict ? x->effects[i].reason : NULL);
+		json_set(j, "follows_from", implied ? names_of(x, implied->on) : json_array());
 		json_set_number(j, "inside_ms", arm->has_verdict ? x->effects[i].arm_ms : NAN);
 		set_effect(j, arm->has_verdict ? &x->effects[i] : NULL);
 		json_set_int(j, "runs", n);
@@ -90,13 +93,11 @@ static bool runs_json(const struct experiment *x, struct json *list, struct err 
 	for (size_t i = 0; i < x->run_count; i++) {
 		const struct experiment_run *run = &x->runs[i];
 		const struct cell *c = &run->cell;
-		const struct cell_plan *plan = run->on == x->ablate.reference ? &x->reference_plan : &x->plan;
 		struct judge_set set = { 0 };
 		struct json *j = json_object();
 
 		json_append(list, j);
-		if (!inside_collect(&set, c->requests, c->count, plan->inside, plan->inside_count, e) ||
-			!judge_set_seal(&set, e)) {
+		if (!experiment_run_inside(x, run, &set, e) || !judge_set_seal(&set, e)) {
 			judge_set_free(&set);
 			return false;
 		}

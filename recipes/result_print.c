@@ -70,10 +70,11 @@ static void print_arms(const struct json *arms, FILE *to)
 		if (!isnan(number(a, "e")))
 			snprintf(e, sizeof(e), "%5.2f [%5.2f, %5.2f]", number(a, "e"), number(a, "low"),
 				number(a, "high"));
-		fprintf(to, "  %-*s %10s  %-22s  %s%s%s%s\n", width, buf_text(&on), ms_text(number(a, "inside_ms"), inside),
-			e, json_text(json_get(a, "verdict"), ""),
-			json_is_true(json_get(a, "reference"), false) ? " (reference)" : "", reason ? ": " : "",
-			reason ? reason : "");
+		fprintf(to, "  %-*s %10s  %-22s  %s%s%s%s%s\n", width, buf_text(&on),
+			ms_text(number(a, "inside_ms"), inside), e, json_text(json_get(a, "verdict"), ""),
+			json_is_true(json_get(a, "reference"), false) ? " (reference)" : "",
+			json_count(json_get(a, "follows_from")) ? " (not run: it follows)" : "",
+			reason ? ": " : "", reason ? reason : "");
 		buf_free(&on);
 	}
 }

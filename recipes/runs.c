@@ -41,6 +41,17 @@ static struct json *requests_json(const struct cell *c)
 	return list;
 }
 
+static struct json *job_runs_json(const struct cell *c)
+{
+	struct json *list = json_array();
+
+	for (size_t i = 0; i < c->job_run_count; i++) {
+		json_append_int(list, c->job_runs[i].from_ns / 1000);
+		json_append_int(list, c->job_runs[i].to_ns / 1000);
+	}
+	return list;
+}
+
 bool runs_append(const struct experiment *x, const struct experiment_run *run, struct err *e)
 {
 	const struct cell *c = &run->cell;
@@ -62,6 +73,7 @@ bool runs_append(const struct experiment *x, const struct experiment_run *run, s
 	json_set_int(j, "failed", (int64_t)c->failed);
 	json_set_int(j, "skipped", (int64_t)c->skipped);
 	json_set_int(j, "took_ns", c->took_ns);
+	json_set(j, "job_runs", job_runs_json(c));
 	json_set(j, "requests", requests_json(c));
 	json_write(j, false, &line);
 	json_free(j);
@@ -113,6 +125,16 @@ static bool read_run(struct experiment *x, const struct json *j, struct err *e)
 		c->censored += c->requests[i].is_censored;
 	}
 	c->count = count;
+	list = json_get(j, "job_runs");
+	c->job_run_count = json_count(list) / 2;
+	c->job_runs = calloc(c->job_run_count + 1, sizeof(*c->job_runs));
+	if (!c->job_runs) {
+		cell_free(c);
+		return err_set(e, ERR_ENV, "memory ran out");
+	}
+	for (size_t i = 0; i < c->job_run_count; i++)
+		c->job_runs[i] = (struct span){ 1000 * json_int(json_at(list, 2 * i), 0),
+			1000 * json_int(json_at(list, 2 * i + 1), 0) };
 	c->is_valid = json_is_true(json_get(j, "valid"), false);
 	snprintf(c->reason, sizeof(c->reason), "%s", json_text(json_get(j, "reason"), ""));
 	c->cpu_share = json_number(json_get(j, "cpu_share"), NAN);

@@ -171,6 +171,8 @@ bool recipe_read(struct recipe *r, struct json *document, const char *path, stru
 	r->has_fingerprint =
 		read_fingerprint(text_at(document, "expectation.fingerprint"), &r->fingerprint);
 	r->quantile = json_number(json_path(document, "expectation.quantile"), 0);
+	r->occurrences_of = text_at(document, "expectation.occurrences_of");
+	r->lag_s = json_number(json_path(document, "expectation.lag_s"), 0);
 	r->guard_s = json_number(json_path(document, "expectation.guard_s"), 0);
 	r->inside = read_spans(json_path(document, "expectation.inside"), &r->inside_count, e);
 	r->slow = r->inside ? read_spans(json_path(document, "expectation.slow"), &r->slow_count, e) : NULL;

@@ -75,6 +75,8 @@ struct recipe {
 	bool has_fingerprint;
 	double quantile; /* 0 when missing */
 	double guard_s;
+	const char *occurrences_of; /* id of the condition whose runs they are, or "" */
+	double lag_s; /* from its end to the end of the effect */
 	/* Production's, in capture time: occurrences that are judged, all there were (those
 	 * that the capture's ends cut through too), and pieces that hold the quiet time. */
 	struct recipe_span *inside, *slow, *quiet;

@@ -160,6 +160,25 @@ static void the_needed_set_alone_is_tried_when_it_is_new(void **state)
 	assert_int_equal(sets[0], truth);
 }
 
+static void a_part_of_what_did_not_reproduce_follows(void **state)
+{
+	const uint32_t truth = JOB | DATA;
+	struct ablate a;
+
+	(void)state;
+	ablate_start(&a, 3, DATA | CONCURRENCY, 0, DATA);
+	ablate_add_without(&a);
+	assert_int_equal(a.count, 4);
+	assert_null(ablate_implied(&a, JOB));
+	play(&a, &truth, 1);
+	assert_int_equal(ablate_implied(&a, JOB)->on, JOB | CONCURRENCY);
+	assert_int_equal(ablate_implied(&a, 0)->verdict, VERDICT_NOT);
+	assert_null(ablate_implied(&a, JOB | DATA));
+	assert_null(ablate_implied(&a, JOB | DATA | CONCURRENCY));
+	answer(&a, JOB | CONCURRENCY, VERDICT_UNSURE);
+	assert_null(ablate_implied(&a, JOB));
+}
+
 static void the_order_is_the_seed_s(void **state)
 {
 	struct ablate a, b;
@@ -188,6 +207,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_necessary_when_all_on_does_not_reproduce),
 		cmocka_unit_test(what_lives_in_the_snapshot_is_void_without_it),
 		cmocka_unit_test(the_needed_set_alone_is_tried_when_it_is_new),
+		cmocka_unit_test(a_part_of_what_did_not_reproduce_follows),
 		cmocka_unit_test(the_order_is_the_seed_s),
 	};
 
