@@ -411,8 +411,10 @@ static void feed_ack(struct flow_table *t, struct flow *f, int acked_side, const
 	/* The FIN takes a number of its own. */
 	if (s->has_fin && p->ack == s->fin_seq + 1)
 		ahead--;
-	if (ahead > 0)
-		tell_gap(t, f, acked_side, (uint32_t)ahead, time_ns);
+	if (ahead <= 0)
+		return;
+	tell_gap(t, f, acked_side, (uint32_t)ahead, time_ns);
+	drain(t, f, acked_side);
 }
 
 static void note_fin(struct flow_table *t, struct flow *f, int side, const struct packet *p, int64_t time_ns)

@@ -244,8 +244,10 @@ static void execute(struct pg_session *s, const struct pg_message *m)
 	}
 	if (!r)
 		return;
-	if (!r->raw.start_ns)
+	if (!r->raw.start_ns) {
 		r->raw.start_ns = m->start_ns;
+		r->raw.first_byte_ns = 0;
+	}
 	r->raw.row_limit = cursor_u32be(&c);
 	r->raw.bytes_in += m->wire_n;
 	r->is_executed = true;
