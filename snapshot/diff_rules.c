@@ -70,18 +70,32 @@ static const char *closed_column(const struct diff *d, const char *table, double
 	return NULL;
 }
 
-static double inserted_since_analyze(const struct json *activity)
+/* The later of two times, as RFC 3339 in UTC; "" is never. */
+static const char *later(const struct json *row, const char *one, const char *two)
 {
-	double modified = number(activity, "modified_since_analyze", 0);
-	double inserted =
-		number(activity, "inserted_since_vacuum", number(activity, "inserted", 0));
+	const char *a = json_text(json_get(row, one), "");
+	const char *b = json_text(json_get(row, two), "");
 
-	return inserted < modified ? inserted : modified;
+	return strcmp(a, b) > 0 ? a : b;
+}
+
+/* ANALYZE leaves its row count in reltuples, so what is live beyond it came later;
+ * unless a vacuum counted anew since, then its own counter of inserts is the guess. */
+static double inserted_since_analyze(const struct diff_table *t, int side)
+{
+	const struct json *activity = t->activity[side];
+	double modified = number(activity, "modified_since_analyze", 0);
+	double grown = number(activity, "live", 0) - number(t->relation[side], "reltuples", 0);
+	bool is_vacuumed_since = strcmp(later(activity, "last_vacuum", "last_autovacuum"),
+					 later(activity, "last_analyze", "last_autoanalyze")) > 0;
+	double inserted = is_vacuumed_since ? number(activity, "inserted_since_vacuum", 0) : grown;
+
+	return inserted < 0 ? 0 : at_most(inserted, modified);
 }
 
 static double stale_share(const struct diff_table *t, int side)
 {
-	double inserted = inserted_since_analyze(t->activity[side]);
+	double inserted = inserted_since_analyze(t, side);
 	double updated = number(t->activity[side], "modified_since_analyze", 0) - inserted;
 	double rows = rows_of(t, side);
 
@@ -94,7 +108,7 @@ static void stale_statistics(struct diff *d)
 	for (size_t i = 0; i < d->table_count; i++) {
 		struct diff_table *t = &d->tables[i];
 		double share = stale_share(t, 0), other = stale_share(t, 1), values = 0;
-		double inserted = inserted_since_analyze(t->activity[0]);
+		double inserted = inserted_since_analyze(t, 0);
 		const char *column = inserted >= 50 ? closed_column(d, t->name, &values) : NULL;
 		const char *why;
 
@@ -630,7 +644,8 @@ static void dead_tuples(struct diff *d)
 				.why = "scans and index lookups visit every dead version until vacuum may remove it",
 				.close = diff_text(d, "VACUUM %s", t->name),
 				.condition = "bloat",
-				.score = t->weight * (52 + 30 * at_most(share / 2, 1)),
+				.score = t->weight * (52 + 30 * at_most(share / 2, 1)) *
+					 at_most(log10(dead + 1) / 5, 1),
 			});
 	}
 }
