@@ -47,6 +47,8 @@ static void merge_cells(struct series_route *r)
 {
 	size_t kept = 0;
 
+	if (!r->count)
+		return;
 	qsort(r->cells, r->count, sizeof(*r->cells), by_word);
 	for (size_t i = 0; i < r->count; i++) {
 		struct series_cell c = r->cells[i];
