@@ -291,6 +291,10 @@ static enum step lex_dollar(struct sqllex *lex, struct sql_token *ret)
 	return give(lex, ret, SQL_DOLLAR, close + tag);
 }
 
+/* The server takes 63; a run that is cut into signs one by one could be longer, but
+ * would be read as often as it has signs. */
+enum { OPERATOR_MAX = 256 };
+
 /* The longest run without a comment start; a trailing + or - only belongs to it
  * when one of ~ ! @ # % ^ & | ` ? does too (manual, 4.1.3). */
 static enum step lex_operator(struct sqllex *lex, struct sql_token *ret)
@@ -302,6 +306,8 @@ static enum step lex_operator(struct sqllex *lex, struct sql_token *ret)
 		if (has(lex, p, 2) &&
 			((p[0] == '-' && p[1] == '-') || (p[0] == '/' && p[1] == '*')))
 			break;
+		if (p - lex->at == OPERATOR_MAX)
+			return STEP_FAIL;
 		switch (*p) {
 		case '~':
 		case '!':

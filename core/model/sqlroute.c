@@ -2,7 +2,7 @@
 #include "core/model/sqlword.h"
 
 /* Longer routes are cut there; the fingerprint is of the whole. */
-enum { ROUTE_MAX = 16 * 1024 };
+enum { ROUTE_MAX = 16 * 1024, LIST_DEPTH_MAX = 16 };
 
 struct route {
 	struct buf *out;
@@ -63,19 +63,22 @@ static bool is_simple(const struct sql_token *item)
 	       item_word_is(item, "null") || item_word_is(item, "default");
 }
 
-/* The bracket that closes the one at i; n when none does. */
+/* The bracket that closes the one at i; n when none does, or behind too many others:
+ * without that bound "in(in(in(" would cost the square of its length. */
 static size_t closing(const struct sql_token *items, size_t n, size_t i, bool *ret_is_simple)
 {
 	unsigned depth = 0;
 	bool has_value = false, has_call = false;
 
+	*ret_is_simple = false;
 	for (; i < n; i++) {
 		const struct sql_token *item = &items[i];
 
-		if (item->kind == SQL_PUNCTUATION && strchr("([", item->text.p[0]))
-			depth++;
-		else if (item->kind == SQL_PUNCTUATION && strchr(")]", item->text.p[0]) &&
-			 --depth == 0)
+		if (item->kind == SQL_PUNCTUATION && strchr("([", item->text.p[0])) {
+			if (++depth > LIST_DEPTH_MAX)
+				return n;
+		} else if (item->kind == SQL_PUNCTUATION && strchr(")]", item->text.p[0]) &&
+			   --depth == 0)
 			break;
 		has_value |= item_is_literal(item) || item->kind == SQL_PARAM;
 		has_call |= !is_simple(item);

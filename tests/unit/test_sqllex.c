@@ -172,6 +172,23 @@ static void scripts_split_at_semicolons_of_the_top(void **state)
 	assert_int_equal(sql_split_next(&rest, &one), STEP_FAIL);
 }
 
+static void a_run_of_operators_has_an_end(void **state)
+{
+	char text[300];
+	struct sqllex lex;
+	struct sql_token t;
+	(void)state;
+
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = "+-"[i % 2];
+	sqllex_init(&lex, (struct slice){ text, 256 });
+	for (size_t i = 0; i < 256; i++)
+		assert_int_equal(sqllex_next(&lex, &t), STEP_ITEM);
+	assert_int_equal(sqllex_next(&lex, &t), STEP_END);
+	sqllex_init(&lex, (struct slice){ text, 257 });
+	assert_int_equal(sqllex_next(&lex, &t), STEP_FAIL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -179,6 +196,7 @@ int main(void)
 		cmocka_unit_test(a_nul_does_not_lex),
 		cmocka_unit_test(tokens_are_slices_of_the_text),
 		cmocka_unit_test(backslashes_escape_where_the_server_says_so),
+		cmocka_unit_test(a_run_of_operators_has_an_end),
 		cmocka_unit_test(scripts_split_at_semicolons_of_the_top),
 	};
 

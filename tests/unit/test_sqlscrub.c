@@ -409,7 +409,7 @@ static void very_long_statements_are_bounded(void **state)
 	struct buf text = { 0 };
 
 	buf_add_text(&text, "INSERT INTO t VALUES (0)");
-	for (int i = 1; i < 70000; i++)
+	for (int i = 1; i < 66000; i++)
 		buf_addf(&text, ",(%d)", i);
 	sqlscrub_text(s->scrub, buf_slice(&text), &s->st);
 	assert_true(slice_is(s->st.route, "INSERT INTO t VALUES (...)"));
@@ -432,7 +432,7 @@ static void very_long_statements_are_bounded(void **state)
 	assert_true(s->st.route.n < 20000);
 	/* Minutes when every list looked for its end through all others. */
 	buf_reset(&text);
-	while (text.n + 3 < SQLSCRUB_TEXT_MAX)
+	while (text.n < 400000)
 		buf_add_text(&text, "in(");
 	sqlscrub_text(s->scrub, buf_slice(&text), &s->st);
 	assert_true(s->st.route.n < 20000);
