@@ -110,6 +110,11 @@ enum value_action sqlbind_scrub(const struct sqlvalue *v, struct slice raw, uint
 {
 	if (slot->action == VALUE_DROPPED + 1)
 		return drop(out, out->n, ret_flags);
+	/* A column's rule says so: then of any type. */
+	if (slot->action == VALUE_KEPT + 1 && slot->rule != RULE_DROP) {
+		buf_add_slice(out, raw);
+		return VALUE_KEPT;
+	}
 	if (format != FORMAT_BINARY)
 		return sqlvalue_scrub(v, raw, slot, out, ret_flags);
 	uint32_t element = sqlbinary_element(type_oid);

@@ -184,9 +184,10 @@ static void scrub_literal(
 	struct buf *out = &s->scratch[2];
 
 	v->role = slot->role;
-	if (item->kind == SQL_NUMBER && slot->action == 0 && slot->rule != RULE_DROP &&
-		!policy->is_permuting_ids && item->text.n <= policy->keep_digits &&
-		is_plain_digits(item->text)) {
+	bool is_small = slot->action == 0 && !policy->is_permuting_ids &&
+			item->text.n <= policy->keep_digits && is_plain_digits(item->text);
+	if (item->kind == SQL_NUMBER && slot->rule != RULE_DROP &&
+		(is_small || slot->action == VALUE_KEPT + 1)) {
 		v->action = VALUE_KEPT;
 		v->bytes = item->text;
 		return;
@@ -310,8 +311,7 @@ static struct slot param_slot(const struct sqlscrub *s, uint32_t n)
 {
 	if (s->shape && n < s->shape->param_count)
 		return s->shape->params[n];
-	return (struct slot){ .rule = RULE_VALUE,
-		.action = policy_other_columns(s->value.policy) };
+	return (struct slot){ .rule = RULE_VALUE, .action = policy_other_columns(s->value.policy) };
 }
 
 /* The common bind by far: a small whole number. Checked by value, not by spelling,

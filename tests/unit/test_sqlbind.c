@@ -308,6 +308,30 @@ static void binds_follow_the_rules_of_their_place(void **state)
 	close_scrubber(&s);
 }
 
+static void a_columns_rule_holds_for_any_type(void **state)
+{
+	struct scrubber s;
+	struct sqlscrub_statement st;
+	struct value v;
+	(void)state;
+
+	open_scrubber(&s, true, 0);
+	assert_true(
+		table_put(&s.policy.columns, SLICE("shape"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
+	assert_true(table_put(
+		&s.policy.columns, SLICE("note"), (void *)(uintptr_t)(VALUE_DROPPED + 1)));
+	sqlscrub_text(s.scrub, SLICE("INSERT INTO t (shape, note, x) VALUES ($1, $2, $3)"), &st);
+	sqlscrub_param(s.scrub, 0, SLICE("any bytes"), 1, 16384, false, &v);
+	assert_int_equal(v.action, VALUE_KEPT);
+	assert_true(slice_is(v.bytes, "any bytes"));
+	sqlscrub_param(s.scrub, 1, SLICE("\0\0\0\5"), 1, 23, false, &v);
+	assert_int_equal(v.action, VALUE_DROPPED);
+	assert_int_equal(v.flags, VALUE_IS_UNKNOWN);
+	sqlscrub_param(s.scrub, 2, SLICE("any bytes"), 1, 16384, false, &v);
+	assert_int_equal(v.action, VALUE_DROPPED);
+	close_scrubber(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +342,7 @@ int main(void)
 		cmocka_unit_test(unknown_binary_types_are_dropped),
 		cmocka_unit_test(nulls_booleans_and_intervals_stay),
 		cmocka_unit_test(binds_follow_the_rules_of_their_place),
+		cmocka_unit_test(a_columns_rule_holds_for_any_type),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
