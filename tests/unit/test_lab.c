@@ -2,6 +2,7 @@
 #include "tests/lib/unit.h"
 
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,7 +48,9 @@ static const char source_sql[] =
 	"INSERT INTO orders SELECT g, g % 7, repeat('x', 40) FROM generate_series(1, 20000) g;"
 	"ANALYZE orders; UPDATE orders SET note = 'y' WHERE id < 4000;"
 	"CREATE MATERIALIZED VIEW totals AS SELECT status, count(*) FROM orders GROUP BY 1;"
-	"CREATE DATABASE other;";
+	"CREATE ROLE app; GRANT SELECT ON orders TO app; CREATE TABLE apart AS SELECT * FROM orders;"
+	"ALTER TABLE apart ENABLE ROW LEVEL SECURITY; GRANT SELECT ON apart TO app;"
+	"CREATE POLICY threes ON apart USING (status = 3); CREATE DATABASE other;";
 
 /* A stopped cluster, and a lab of it, made once for all cases. */
 static int make(void **state)
@@ -60,6 +63,7 @@ static int make(void **state)
 	struct freeze_result frozen;
 	char dsn[1400];
 
+	*state = p;
 	p->run = (struct run){ .out = stdout, .log = stderr, .is_quiet = true };
 	snprintf(p->root, sizeof(p->root), "/tmp/rt-lab-XXXXXX");
 	assert_non_null(mkdtemp(p->root));
@@ -85,7 +89,6 @@ static int make(void **state)
 	must(manifest != NULL, &e);
 	json_free(manifest);
 	must(freeze_dir(p->lab, false, &p->run, &frozen, &e), &e);
-	*state = p;
 	return 0;
 }
 
@@ -170,6 +173,33 @@ static void traffic_connects_as_no_superuser_and_can_prove_the_mark(void **state
 	assert_false(pg_exec(c, &e, "COPY orders TO PROGRAM 'cat'"));
 	assert_string_equal(pg_sqlstate(c), "42501");
 	assert_false(pg_exec(c, &e, "ALTER SYSTEM SET archive_mode = on"));
+	lab_close(&lab);
+}
+
+static void traffic_can_act_as_a_role_of_the_source(void **state)
+{
+	static const char *const quick[] = { "fsync=off", NULL };
+	struct place *p = *state;
+	struct lab lab;
+	struct err e = { 0 };
+	char dir[80], text[64];
+	const struct build_options build = { .source = p->source,
+		.into = dir,
+		.database = "shop",
+		.settings = quick,
+		.as_role = "app" };
+
+	must(lab_open(&lab, p->lab, &p->run, &e), &e);
+	ask(lab.dsn, "SELECT count(*) FROM apart", text, sizeof(text));
+	assert_string_equal(text, "20000");
+	lab_close(&lab);
+	snprintf(dir, sizeof(dir), "%s/app", p->root);
+	struct json *manifest = snapshot_build(&build, &p->run, &e);
+	must(manifest != NULL, &e);
+	json_free(manifest);
+	must(lab_open(&lab, dir, &p->run, &e), &e);
+	ask(lab.dsn, "SELECT current_user || count(*) FROM apart", text, sizeof(text));
+	assert_string_equal(text, "app2857");
 	lab_close(&lab);
 }
 
@@ -300,6 +330,8 @@ static void hold_lab(const struct place *p, int to)
 	struct err e = { 0 };
 	pid_t pid = 0;
 
+	/* A test that fails must not leave this behind. */
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (lab_open(&lab, p->lab, &p->run, &e))
 		pid = lab.server.proc.pid;
 	if (write(to, &pid, sizeof(pid)) != sizeof(pid))
@@ -366,6 +398,7 @@ int main(void)
 		cmocka_unit_test(a_reset_brings_back_rows_pages_statistics_and_counters),
 		cmocka_unit_test(a_reset_takes_settings_along),
 		cmocka_unit_test(traffic_connects_as_no_superuser_and_can_prove_the_mark),
+		cmocka_unit_test(traffic_can_act_as_a_role_of_the_source),
 		cmocka_unit_test(one_process_at_a_time_and_others_in_other_folders),
 		cmocka_unit_test(a_lab_that_could_act_outside_does_not_start),
 		cmocka_unit_test(a_lab_without_its_mark_does_not_start),
