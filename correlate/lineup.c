@@ -6,7 +6,7 @@
 #include "core/base/quantile.h"
 #include "core/base/rng.h"
 
-enum { EXTREME_ENOUGH = 20, SHIFTS_MIN = 1999, SHIFTS_MAX = 99999, KEPT = 999, DRAWS = 999 };
+enum { EXTREME_ENOUGH = 20, SHIFTS_MIN = 1999, SHIFTS_MAX = 50000, KEPT = 999, DRAWS = 999 };
 
 static const double score_cap = 10, hit_score = 3, work_max = 1.2e7;
 static const int64_t around_ns = 7200 * NS_PER_S;
