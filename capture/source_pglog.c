@@ -23,6 +23,7 @@ struct source_pglog {
 	struct buf bytes;
 	uint64_t lines; /* of the file being read */
 	bool is_damaged;
+	char name[256]; /* of the file read last */
 };
 
 bool source_pglog_detect(struct slice first_bytes, const char **ret_name)
@@ -204,6 +205,8 @@ static bool read_fd(struct source_pglog *s, int fd, struct err *e)
 bool source_pglog_read(struct source_pglog *s, const char *path, struct err *e)
 {
 	bool is_stdin = strcmp(path, "-") == 0;
+
+	snprintf(s->name, sizeof(s->name), "%s", is_stdin ? "standard input" : path);
 	CLEANUP(file_close_fd) int fd = -1;
 
 	if (!is_stdin) {
@@ -227,6 +230,7 @@ bool source_pglog_finish(struct source_pglog *s, struct json *ledger_lines,
 		return ok;
 	err_set(e, ERR_INPUT, "0 of %" PRIu64 " lines tell of a request with its duration",
 		log_match_lines(s->match));
+	err_in(e, "%s", s->name);
 	return err_hint(e, "set log_min_duration_statement = 0 (or log_statement = 'all' with "
 			   "log_duration = on), lc_messages = 'C', then reload and log again");
 }

@@ -80,6 +80,16 @@ static bool parse_offset(struct slice zone, int64_t *ret_ns)
 	return true;
 }
 
+/* An abbreviation or an offset; never the rest of a prefix. */
+static bool is_zone(struct slice s)
+{
+	for (size_t i = 0; i < s.n; i++)
+		if (!is_digit(s.p[i]) && !(s.p[i] >= 'A' && s.p[i] <= 'Z') &&
+			!(s.p[i] >= 'a' && s.p[i] <= 'z') && !strchr("+-:_/", s.p[i]))
+			return false;
+	return s.n > 0 && s.n <= 32;
+}
+
 bool pglog_parse_stamp(struct slice text, struct pglog_stamp *ret)
 {
 	struct slice s = text;
@@ -94,8 +104,8 @@ bool pglog_parse_stamp(struct slice text, struct pglog_stamp *ret)
 		return false;
 	if (eat(&s, "."))
 		fraction = eat_fraction(&s);
-	if (!eat(&s, " ") || s.n == 0 || s.n > 32 || year < 1970 || year > 2200 || month < 1 ||
-		month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+	if (!eat(&s, " ") || !is_zone(s) || year < 1970 || year > 2200 || month < 1 || month > 12 ||
+		day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
 		return false;
 	ret->local_ns = clock_days(year, month, day) * 86400 * NS_PER_S +
 			(hour * 3600 + minute * 60 + second) * NS_PER_S + fraction;
@@ -131,8 +141,11 @@ enum pglog_format pglog_detect(struct slice first_bytes)
 	if (s.p[0] == '{' && holds(s, "\"timestamp\":") &&
 		(holds(s, "\"error_severity\":") || holds(s, "\"session_id\":")))
 		return PGLOG_JSON;
+	/* Some exports quote every field. */
+	bool is_quoted = eat(&s, "\"");
 	if (is_stamped(s) && (comma = memchr(s.p, ',', s.n < 64 ? s.n : 64)) &&
-		pglog_parse_stamp((struct slice){ s.p, (size_t)(comma - s.p) }, &stamp))
+		comma - s.p > is_quoted &&
+		pglog_parse_stamp((struct slice){ s.p, (size_t)(comma - s.p) - is_quoted }, &stamp))
 		return PGLOG_CSV;
 	if (holds(s, "LOG:  ") || holds(s, "ERROR:  ") || holds(s, "FATAL:  ") ||
 		holds(s, "STATEMENT:  ") || holds(s, "DETAIL:  "))

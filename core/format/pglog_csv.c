@@ -53,6 +53,9 @@ static bool is_start(const char *p, const char *end)
 	static const char shape[] = "dddd-dd-dd dd:dd:dd";
 	size_t n = sizeof(shape) - 1;
 
+	/* Some exports quote every field. */
+	if (p < end && *p == '"')
+		p++;
 	if ((size_t)(end - p) < n)
 		return false;
 	for (size_t i = 0; i < n; i++)

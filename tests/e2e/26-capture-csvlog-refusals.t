@@ -17,7 +17,7 @@ refused() { # FILE REGEX NAME
 }
 
 row UTC 'checkpoint starting: time' >quiet.csv
-refused quiet.csv 'quiet|0 of 1 lines.*hint: .*log_min_duration_statement = 0' \
+refused quiet.csv 'quiet.csv: 0 of 1 lines.*hint: .*log_min_duration_statement = 0' \
 	"a log without a single request is bad input"
 row UTC 'Dauer: 1.000 ms  Anweisung: select 1' >german.csv
 refused german.csv 'lc_messages' "so is one in another language"

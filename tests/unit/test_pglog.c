@@ -165,6 +165,8 @@ static void formats_are_told_apart(void **state)
 		{ "{\"timestamp\":\"2026-11-30 12:00:00.123 UTC\",\"pid\":1,\"session_id\":\"1.1\"",
 			PGLOG_JSON },
 		{ "2026-11-30 12:00:00.123 UTC [12] LOG:  duration: 1 ms", PGLOG_STDERR },
+		{ "2026-11-30 12:00:00 CET [12]: db=x,user=y LOG:  duration: 1 ms", PGLOG_STDERR },
+		{ "\"2026-11-30 12:00:00.123 UTC\",\"u\",\"d\",12,", PGLOG_CSV },
 		{ "{\"t\":1}", PGLOG_NONE },
 		{ "t,route,ms\n", PGLOG_NONE },
 		{ "", PGLOG_NONE },
@@ -224,6 +226,24 @@ static void records_come_whole_however_the_bytes_arrive(void **state)
 		pglog_csv_free(&csv);
 	}
 	buf_free(&text);
+}
+
+static void every_field_may_be_quoted(void **state)
+{
+	struct pglog_csv csv = { 0 };
+	struct pglog_line line;
+	const char *why;
+	struct slice rest = SLICE(
+		"\"2026-11-30 12:00:00.123 UTC\",\"u\",\"d\",\"7\",\"[local]\",\"6a.1\",\"1\","
+		"\"SELECT\",\"2026-11-30 11:00:00 UTC\",\"1/1\",\"0\",\"LOG\",\"00000\","
+		"\"duration: 1 ms\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"\",\"app\"\n");
+
+	(void)state;
+	assert_int_equal(pglog_csv_next(&csv, &rest, false, &line, &why), STEP_ITEM);
+	assert_true(slice_is(line.message, "duration: 1 ms"));
+	assert_true(slice_is(line.application, "app"));
+	assert_int_equal(line.time.local_ns, INT64_C(1796040000123000000));
+	pglog_csv_free(&csv);
 }
 
 static void a_broken_record_costs_only_itself(void **state)
@@ -541,6 +561,7 @@ int main(void)
 		cmocka_unit_test(stamps_know_their_offset_or_say_that_they_do_not),
 		cmocka_unit_test(formats_are_told_apart),
 		cmocka_unit_test(records_come_whole_however_the_bytes_arrive),
+		cmocka_unit_test(every_field_may_be_quoted),
 		cmocka_unit_test(a_broken_record_costs_only_itself),
 		cmocka_unit_test(starts_are_ends_minus_durations),
 		cmocka_unit_test(in_flight_counts_those_that_end_later),
