@@ -9,17 +9,26 @@
 #define AT(field) offsetof(struct capture_args, field)
 
 static const struct cli_option options[] = {
-	{ "interface", 'i', CLI_LIST, AT(interfaces), "IFACE", "capture live on this interface (several times: several)" },
-	{ "filter", 'f', CLI_TEXT, AT(filter), "BPF", "live: tcpdump's filter syntax; default 'tcp', or the ports" },
+	{ "interface", 'i', CLI_LIST, AT(interfaces), "IFACE",
+		"capture live on this interface (several times: several)" },
+	{ "filter", 'f', CLI_TEXT, AT(filter), "BPF",
+		"live: tcpdump's filter syntax; default 'tcp', or the ports" },
 	{ "for", 0, CLI_DURATION, AT(for_ns), "TIME", "live: end after this long (default 15m)" },
-	{ "port", 0, CLI_LIST, AT(ports), "N", "servers' port; without it any connection that speaks Postgres" },
-	{ "output", 'o', CLI_TEXT, AT(output), "FILE", "the capture (default capture-TIME.rcap; - is standard output)" },
-	{ "format", 0, CLI_TEXT, AT(format), "NAME", "input is pcap, pcapng or csvlog (default: detected)" },
-	{ "key", 0, CLI_TEXT, AT(key), "FILE", "pseudonymise under this key (mode 0600); default a fresh one" },
+	{ "port", 0, CLI_LIST, AT(ports), "N",
+		"servers' port; without it any connection that speaks Postgres" },
+	{ "output", 'o', CLI_TEXT, AT(output), "FILE",
+		"the capture (default capture-TIME.rcap; - is standard output)" },
+	{ "format", 0, CLI_TEXT, AT(format), "NAME",
+		"input is pcap, pcapng or csvlog (default: detected)" },
+	{ "key", 0, CLI_TEXT, AT(key), "FILE",
+		"pseudonymise under this key (mode 0600); default a fresh one" },
 	{ "policy", 0, CLI_TEXT, AT(policy), "FILE", "what to keep and what to replace" },
-	{ "ids", 0, CLI_TEXT, AT(ids), "HOW", "'permute' replaces all numbers; default 'keep' up to 8 digits" },
-	{ "server-profile", 0, CLI_TEXT, AT(server_profile), "P.json", "put the server's identity from 'snapshot describe' in" },
-	{ "log-zone", 0, CLI_TEXT, AT(zone), "ZONE", "zone of a log's stamps where they do not tell" },
+	{ "ids", 0, CLI_TEXT, AT(ids), "HOW",
+		"'permute' replaces all numbers; default 'keep' up to 8 digits" },
+	{ "server-profile", 0, CLI_TEXT, AT(server_profile), "P.json",
+		"put the server's identity from 'snapshot describe' in" },
+	{ "log-zone", 0, CLI_TEXT, AT(zone), "ZONE",
+		"zone of a log's stamps where they do not tell" },
 	{ 0 },
 };
 
@@ -36,11 +45,13 @@ static enum outcome capture_main(struct run *r, void *args, struct cli_operands 
 
 	if (!a->interfaces.count && !ops.count) {
 		err_set(e, ERR_USAGE, "nothing to capture");
-		err_hint(e, "reprod capture -i lo -o F.rcap, or reprod capture FILE.pcap -o F.rcap");
+		err_hint(
+			e, "reprod capture -i lo -o F.rcap, or reprod capture FILE.pcap -o F.rcap");
 		return OUTCOME_FAILED;
 	}
 	if (a->interfaces.count && ops.count) {
-		err_set(e, ERR_USAGE, "'%s' and -i %s: files and interfaces cannot go into one capture",
+		err_set(e, ERR_USAGE,
+			"'%s' and -i %s: files and interfaces cannot go into one capture",
 			ops.items[0], a->interfaces.items[0]);
 		return OUTCOME_FAILED;
 	}
@@ -67,10 +78,11 @@ const struct cli_command capture_command = {
 	.summary = "record Postgres traffic, live or from files, pseudonymised",
 	.usage = "capture -i IFACE [-f BPF] [--for 15m] [--port N]... [-o F.rcap]\n"
 		 "capture INPUT... [--format NAME] [--key FILE] [--policy FILE] [-o F.rcap]",
-	.notes = "INPUT is a pcap or pcapng file, - for a pcap stream on standard input\n"
-		 "(ssh host tcpdump -w - port 5432 | reprod capture - -o F.rcap), or a Postgres csvlog.\n"
-		 "Several pcap files are merged by time. Only pseudonymised records reach the disk;\n"
-		 "the ledger at the end says what was missed and why.",
+	.notes =
+		"INPUT is a pcap or pcapng file, - for a pcap stream on standard input\n"
+		"(ssh host tcpdump -w - port 5432 | reprod capture - -o F.rcap), or a Postgres csvlog.\n"
+		"Several pcap files are merged by time. Only pseudonymised records reach the disk;\n"
+		"the ledger at the end says what was missed and why.",
 	.options = options,
 	.args_size = sizeof(struct capture_args),
 	.defaults = defaults,

@@ -135,7 +135,8 @@ static int side_of_sender(const struct packet *p)
 
 static struct flow_key key_of(const struct packet *p, int sender)
 {
-	const struct packet_address *a = sender ? &p->to : &p->from, *b = sender ? &p->from : &p->to;
+	const struct packet_address *a = sender ? &p->to : &p->from,
+				    *b = sender ? &p->from : &p->to;
 	struct flow_key k;
 
 	memcpy(k.words, a->bytes, 16);
@@ -154,8 +155,9 @@ static uint64_t hash_of(const struct flow_table *t, const struct flow_key *k)
 
 static bool is_same_key(const struct flow_key *a, const struct flow_key *b)
 {
-	return ((a->words[0] ^ b->words[0]) | (a->words[1] ^ b->words[1]) | (a->words[2] ^ b->words[2]) |
-		(a->words[3] ^ b->words[3]) | (a->ports ^ b->ports)) == 0;
+	return ((a->words[0] ^ b->words[0]) | (a->words[1] ^ b->words[1]) |
+		       (a->words[2] ^ b->words[2]) | (a->words[3] ^ b->words[3]) |
+		       (a->ports ^ b->ports)) == 0;
 }
 
 static struct flow *find(const struct flow_table *t, uint64_t hash, const struct flow_key *k)
@@ -247,8 +249,8 @@ void flow_table_free(struct flow_table *t)
 	free(t);
 }
 
-static struct flow *open_flow(struct flow_table *t, const struct packet *p, int sender, uint64_t hash,
-	const struct flow_key *key, int64_t time_ns)
+static struct flow *open_flow(struct flow_table *t, const struct packet *p, int sender,
+	uint64_t hash, const struct flow_key *key, int64_t time_ns)
 {
 	struct flow *f;
 
@@ -285,7 +287,8 @@ static void lose_interest(struct flow_table *t, struct flow *f)
 	f->owner = NULL;
 }
 
-static void tell_gap(struct flow_table *t, struct flow *f, int side, uint32_t missing_n, int64_t time_ns)
+static void tell_gap(
+	struct flow_table *t, struct flow *f, int side, uint32_t missing_n, int64_t time_ns)
 {
 	t->counts.gaps++;
 	t->counts.gap_n += missing_n;
@@ -300,7 +303,8 @@ static void deliver(struct flow_table *t, struct flow *f, int side, const unsign
 {
 	f->side[side].next_seq += n;
 	if (n && f->owner &&
-		!t->sink.bytes(t->sink.data, f->owner, side, (struct slice){ (const char *)bytes, n }, time_ns))
+		!t->sink.bytes(t->sink.data, f->owner, side,
+			(struct slice){ (const char *)bytes, n }, time_ns))
 		lose_interest(t, f);
 	/* The snapshot length cut the rest. */
 	if (wire_n > n)
@@ -348,8 +352,8 @@ static void skip_to_held(struct flow_table *t, struct flow *f, int side, int64_t
 
 /* Keeps a segment that came early. Where it overlaps an earlier one, the order of
  * delivery decides: equal starts keep the first. */
-static bool hold(struct flow_table *t, struct flow *f, int side, const struct packet *p, uint32_t seq,
-	int64_t time_ns)
+static bool hold(struct flow_table *t, struct flow *f, int side, const struct packet *p,
+	uint32_t seq, int64_t time_ns)
 {
 	struct side *s = &f->side[side];
 	struct held **at = &s->held, *h;
@@ -373,8 +377,8 @@ static bool hold(struct flow_table *t, struct flow *f, int side, const struct pa
 	return true;
 }
 
-static bool feed_payload(struct flow_table *t, struct flow *f, int side, const struct packet *p,
-	int64_t time_ns)
+static bool feed_payload(
+	struct flow_table *t, struct flow *f, int side, const struct packet *p, int64_t time_ns)
 {
 	struct side *s = &f->side[side];
 	uint32_t seq = p->seq + (p->flags & TCP_SYN ? 1 : 0);
@@ -417,7 +421,8 @@ static void feed_ack(struct flow_table *t, struct flow *f, int acked_side, const
 	drain(t, f, acked_side);
 }
 
-static void note_fin(struct flow_table *t, struct flow *f, int side, const struct packet *p, int64_t time_ns)
+static void note_fin(
+	struct flow_table *t, struct flow *f, int side, const struct packet *p, int64_t time_ns)
 {
 	struct side *s = &f->side[side];
 
@@ -467,8 +472,8 @@ static void note_syn(struct flow *f, int sender, const struct packet *p)
 	s->next_seq = p->seq + 1;
 }
 
-static bool feed_known(struct flow_table *t, struct flow *f, int sender, const struct packet *p,
-	int64_t time_ns)
+static bool feed_known(
+	struct flow_table *t, struct flow *f, int sender, const struct packet *p, int64_t time_ns)
 {
 	f->last_ns = time_ns;
 	list_touch(&t->live, f);

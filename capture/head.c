@@ -9,7 +9,8 @@ static void set_text_or_null(struct json *j, const char *key, const char *text)
 
 static struct json *server_json(const struct head_facts *f)
 {
-	static const char *const fields[] = { "source_id", "server_version", "server_version_num", "server_time" };
+	static const char *const fields[] = { "source_id", "server_version", "server_version_num",
+		"server_time" };
 	struct json *j = json_object();
 	const struct match_server *s = f->server;
 
@@ -41,7 +42,8 @@ static struct json *places_json(const struct head_facts *f)
 	json_set_text(j, "error_text", "dropped");
 	json_set_text(j, "result_rows", "dropped");
 	json_set_text(j, "secrets", "dropped");
-	json_set_text(j, "numbers", f->policy->is_permuting_ids ? "token" : "short kept, long token");
+	json_set_text(
+		j, "numbers", f->policy->is_permuting_ids ? "token" : "short kept, long token");
 	return j;
 }
 
@@ -127,7 +129,8 @@ struct json *head_identity(const char *profile_path, struct err *e)
 	identity = json_path(profile, "sections.identity");
 	if (!json_text(json_get(identity, "source_id"), NULL)) {
 		err_set(e, ERR_INPUT, "it does not tell the server's identity");
-		err_hint(e, "make it with 'reprod snapshot describe DSN -o P.json' as a member of pg_monitor");
+		err_hint(e,
+			"make it with 'reprod snapshot describe DSN -o P.json' as a member of pg_monitor");
 		err_in(e, "%s", profile_path);
 		return NULL;
 	}

@@ -61,11 +61,13 @@ bool job_create_output(struct job *j, struct err *e)
 
 	if (strcmp(j->output, "-") == 0) {
 		if (j->run->is_json)
-			return err_set(e, ERR_USAGE, "-o - and --json cannot both have standard output");
+			return err_set(
+				e, ERR_USAGE, "-o - and --json cannot both have standard output");
 		j->writer = rcap_create(j->output, true, e);
 		return j->writer != NULL;
 	}
-	fd = open(j->output, O_WRONLY | O_CREAT | O_CLOEXEC | (j->run->is_forced ? 0 : O_EXCL), 0600);
+	fd = open(
+		j->output, O_WRONLY | O_CREAT | O_CLOEXEC | (j->run->is_forced ? 0 : O_EXCL), 0600);
 	if (fd < 0 && errno == EEXIST) {
 		err_set(e, ERR_USAGE, "'%s' exists", j->output);
 		return err_hint(e, "name another file with -o, or overwrite it with --force");
@@ -102,7 +104,9 @@ bool job_load_secrets(struct job *j, struct err *e)
 
 bool job_start(struct job *j, struct err *e)
 {
-	struct pipeline_options o = { .policy = &j->policy, .key = j->key, .match = j->match, .facts = &j->facts };
+	struct pipeline_options o = {
+		.policy = &j->policy, .key = j->key, .match = j->match, .facts = &j->facts
+	};
 
 	if (!j->writer) {
 		int fd = j->output_fd;
@@ -152,7 +156,8 @@ static bool ask_helper(struct job *j, struct err *e)
 	int status = 0;
 	char go = 'g';
 
-	if (write(j->summary_fd, &go, 1) != 1 || waitpid(j->summary_pid, &status, 0) != j->summary_pid)
+	if (write(j->summary_fd, &go, 1) != 1 ||
+		waitpid(j->summary_pid, &status, 0) != j->summary_pid)
 		return err_os(e, ERR_ENV, errno, "could not print the summary");
 	j->summary_pid = 0;
 	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
@@ -168,11 +173,13 @@ static void print_ledger(struct job *j)
 	if (j->run->is_quiet)
 		return;
 	if (j->facts.lines)
-		buf_addf(&text, "lines    %lld read\n", (long long)json_int(json_get(j->facts.lines, "read"), 0));
+		buf_addf(&text, "lines    %lld read\n",
+			(long long)json_int(json_get(j->facts.lines, "read"), 0));
 	else
 		ledger_describe(l, &text);
 	if (token_key_is_fresh(j->key))
-		buf_add_text(&text, "key      fresh and gone: fits no snapshot scrubbed elsewhere (--key FILE keeps one)\n");
+		buf_add_text(&text,
+			"key      fresh and gone: fits no snapshot scrubbed elsewhere (--key FILE keeps one)\n");
 	buf_addf(&text, "file     %s: %" PRIu64 " requests in %" PRIu64 " sessions\n", j->output,
 		pipeline_requests(j->pipeline), pipeline_sessions(j->pipeline));
 	fputs(buf_text(&text), strcmp(j->output, "-") == 0 ? j->run->log : j->run->out);
@@ -224,12 +231,16 @@ bool job_judge_emptiness(const struct job *j, enum err_kind kind, struct err *e)
 	if (pipeline_requests(j->pipeline) || l->flows[FLOWS_POSTGRES])
 		return true;
 	if (l->flows[FLOWS_ENCRYPTED]) {
-		err_set(e, kind, "all %" PRIu64 " Postgres sessions are encrypted", l->flows[FLOWS_ENCRYPTED]);
-		return err_hint(e, "capture where it is clear (sslmode=disable on a trusted hop, behind the pooler), "
+		err_set(e, kind, "all %" PRIu64 " Postgres sessions are encrypted",
+			l->flows[FLOWS_ENCRYPTED]);
+		return err_hint(e,
+			"capture where it is clear (sslmode=disable on a trusted hop, behind the pooler), "
 			"or read the server's csvlog");
 	}
 	if (l->flows[FLOWS_HTTP]) {
-		err_set(e, kind, "no Postgres traffic, but %" PRIu64 " HTTP connections: HTTP pairing is not there yet",
+		err_set(e, kind,
+			"no Postgres traffic, but %" PRIu64
+			" HTTP connections: HTTP pairing is not there yet",
 			l->flows[FLOWS_HTTP]);
 		return err_hint(e, "capture the packets between application and database");
 	}
@@ -237,9 +248,12 @@ bool job_judge_emptiness(const struct job *j, enum err_kind kind, struct err *e)
 		err_set(e, kind, "no packets");
 		return err_hint(e, "is it the right interface, filter and port?");
 	}
-	err_set(e, kind, "no Postgres traffic in %" PRIu64 " packets (%" PRIu64 " TLS, %" PRIu64
-		" other and %" PRIu64 " silent connections)", l->packets_seen, l->flows[FLOWS_TLS],
-		l->flows[FLOWS_OTHER], l->flows[FLOWS_SILENT] + l->flows[FLOWS_OTHER_PORT]);
-	return err_hint(e, "is it the right interface, filter and port? Unix sockets are invisible; "
+	err_set(e, kind,
+		"no Postgres traffic in %" PRIu64 " packets (%" PRIu64 " TLS, %" PRIu64
+		" other and %" PRIu64 " silent connections)",
+		l->packets_seen, l->flows[FLOWS_TLS], l->flows[FLOWS_OTHER],
+		l->flows[FLOWS_SILENT] + l->flows[FLOWS_OTHER_PORT]);
+	return err_hint(e,
+		"is it the right interface, filter and port? Unix sockets are invisible; "
 		"connections that were idle show nothing");
 }

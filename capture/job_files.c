@@ -38,7 +38,8 @@ static struct input *earliest(struct inputs *in)
 	struct input *best = NULL;
 
 	for (size_t i = 0; i < in->count; i++)
-		if (in->items[i].has_packet && (!best || in->items[i].packet.time_ns < best->packet.time_ns))
+		if (in->items[i].has_packet &&
+			(!best || in->items[i].packet.time_ns < best->packet.time_ns))
 			best = &in->items[i];
 	return best;
 }
@@ -116,7 +117,8 @@ static bool logs(struct job *j, struct cli_operands ops, struct err *e)
 	return ok;
 }
 
-static bool sniff_all(const struct job *j, struct cli_operands ops, enum input_kind *ret_kind, struct err *e)
+static bool sniff_all(
+	const struct job *j, struct cli_operands ops, enum input_kind *ret_kind, struct err *e)
 {
 	enum input_kind kind;
 	const char *name;

@@ -28,7 +28,7 @@ static int64_t own_cpu_ns(void)
 
 	getrusage(RUSAGE_SELF, &u);
 	return ((int64_t)u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NS_PER_S +
-		((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec) * NS_PER_US;
+	       ((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec) * NS_PER_US;
 }
 
 static void note_drops(struct job *j, struct live *l)
@@ -67,7 +67,8 @@ static void say_status(struct job *j, struct live *l, int64_t mono_ns)
 static bool drain(struct job *j, struct live *l, struct err *e)
 {
 	const struct clock *clock = &j->run->clock;
-	int64_t ends_ns = clock_wall_ns(clock), gives_up_ns = clock_mono_ns(clock) + DRAIN_MS * NS_PER_MS;
+	int64_t ends_ns = clock_wall_ns(clock),
+		gives_up_ns = clock_mono_ns(clock) + DRAIN_MS * NS_PER_MS;
 	struct source_packet packet;
 
 	while (clock_mono_ns(clock) < gives_up_ns) {

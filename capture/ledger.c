@@ -45,7 +45,9 @@ static uint64_t sum(const uint64_t *counts, size_t n)
 bool ledger_balances(const struct ledger *l)
 {
 	return l->packets_seen == l->packets_decoded + sum(l->packets_skipped, PACKET_VERDICTS) &&
-		l->requests_seen == l->requests_paired + sum(l->requests_unpaired, UNPAIRED_REASONS) + l->undecided;
+	       l->requests_seen == l->requests_paired +
+					   sum(l->requests_unpaired, UNPAIRED_REASONS) +
+					   l->undecided;
 }
 
 /* Zeroes are left out: absent means none. */
@@ -73,7 +75,8 @@ struct json *ledger_json(const struct ledger *l)
 	json_set(packets, "skipped", skipped);
 	json_set_int(requests, "seen", (int64_t)l->requests_seen);
 	json_set_int(requests, "paired", (int64_t)l->requests_paired);
-	json_set(requests, "unpaired", counts_json(unpaired_names, l->requests_unpaired, UNPAIRED_REASONS));
+	json_set(requests, "unpaired",
+		counts_json(unpaired_names, l->requests_unpaired, UNPAIRED_REASONS));
 	json_set(j, "packets", packets);
 	json_set(j, "requests", requests);
 	json_set(j, "flows", counts_json(flow_names, l->flows, FLOWS_KINDS));
@@ -85,8 +88,8 @@ struct json *ledger_lost_json(const struct ledger *l)
 	return counts_json(lost_names, l->lost, LOST_REASONS);
 }
 
-static void describe_counts(struct buf *to, const char *const *names, const uint64_t *counts, size_t n,
-	const char *before, const char *after)
+static void describe_counts(struct buf *to, const char *const *names, const uint64_t *counts,
+	size_t n, const char *before, const char *after)
 {
 	bool is_first = true;
 
@@ -107,13 +110,15 @@ void ledger_describe(const struct ledger *l, struct buf *to)
 	for (int i = 0; i < PACKET_VERDICTS; i++)
 		skipped[i] = packet_verdict_name((enum packet_verdict)i);
 	if (l->packets_seen) {
-		buf_addf(to, "packets  %" PRIu64 " seen = %" PRIu64 " decoded + %" PRIu64 " skipped", l->packets_seen,
-			l->packets_decoded, sum(l->packets_skipped, PACKET_VERDICTS));
+		buf_addf(to,
+			"packets  %" PRIu64 " seen = %" PRIu64 " decoded + %" PRIu64 " skipped",
+			l->packets_seen, l->packets_decoded,
+			sum(l->packets_skipped, PACKET_VERDICTS));
 		describe_counts(to, skipped, l->packets_skipped, PACKET_VERDICTS, " (", ")");
 		buf_add_byte(to, '\n');
 	}
-	buf_addf(to, "requests %" PRIu64 " = %" PRIu64 " paired + %" PRIu64 " unpaired", l->requests_seen,
-		l->requests_paired, sum(l->requests_unpaired, UNPAIRED_REASONS));
+	buf_addf(to, "requests %" PRIu64 " = %" PRIu64 " paired + %" PRIu64 " unpaired",
+		l->requests_seen, l->requests_paired, sum(l->requests_unpaired, UNPAIRED_REASONS));
 	describe_counts(to, unpaired_names, l->requests_unpaired, UNPAIRED_REASONS, " (", ")");
 	buf_addf(to, ", in %" PRIu64 " sessions\n", l->sessions);
 	describe_counts(to, flow_names, l->flows, FLOWS_KINDS, "flows    ", "\n");

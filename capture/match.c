@@ -5,7 +5,8 @@
 #include "capture/pgsession.h"
 #include "core/base/cursor.h"
 
-struct match *match_new(const struct match_options *o, const struct request_sink *sink, struct ledger *ledger)
+struct match *match_new(
+	const struct match_options *o, const struct request_sink *sink, struct ledger *ledger)
 {
 	struct match *m = calloc(1, sizeof *m);
 
@@ -70,10 +71,13 @@ static void emit_session(struct pg_session *s, int64_t close_ns)
 		.application = s->application,
 	};
 
-	raw.client = slice_of(packet_address_text(&s->flow.address[client], s->flow.is_v6, false, client_text));
-	raw.server = slice_of(packet_address_text(&s->flow.address[server], s->flow.is_v6, true, server_text));
+	raw.client = slice_of(
+		packet_address_text(&s->flow.address[client], s->flow.is_v6, false, client_text));
+	raw.server = slice_of(
+		packet_address_text(&s->flow.address[server], s->flow.is_v6, true, server_text));
 	if (!m->server.address[0]) {
-		packet_address_text(&s->flow.address[server], s->flow.is_v6, false, m->server.address);
+		packet_address_text(
+			&s->flow.address[server], s->flow.is_v6, false, m->server.address);
 		m->server.port = s->flow.address[server].port;
 	}
 	if (!m->has_failed && !m->sink.session(m->sink.data, &raw, &m->err))
@@ -110,7 +114,7 @@ static void on_startup(void *data, struct slice parameters, int64_t time_ns)
 		else if (slice_is(name, "application_name"))
 			s->application = value;
 		else if (slice_is(name, "replication") && value.n && !slice_is(value, "false") &&
-			!slice_is(value, "off") && !slice_is(value, "0") && !slice_is(value, "no"))
+			 !slice_is(value, "off") && !slice_is(value, "0") && !slice_is(value, "no"))
 			s->flags |= SESSION_WALSENDER;
 	}
 	begin_session(s, time_ns);
@@ -202,7 +206,8 @@ static void free_session(struct pg_session *s)
 		pg_request_release(s, s->building);
 		pg_names_free(&s->names);
 	}
-	s->match->ledger->lost[LOST_RESYNC] += s->proto.resyncs - (s->proto.is_joined_late && s->proto.resyncs);
+	s->match->ledger->lost[LOST_RESYNC] +=
+		s->proto.resyncs - (s->proto.is_joined_late && s->proto.resyncs);
 	if (s->id)
 		s->match->ledger->lost[LOST_TCP_GAP] += s->gaps;
 	free(s->queue.entries);

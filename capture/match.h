@@ -36,7 +36,8 @@ struct match_server {
 
 struct match;
 
-struct match *match_new(const struct match_options *o, const struct request_sink *sink, struct ledger *ledger);
+struct match *match_new(
+	const struct match_options *o, const struct request_sink *sink, struct ledger *ledger);
 struct flow_sink match_flow_sink(struct match *m);
 /* The time of the packet that is fed next. */
 void match_set_time(struct match *m, int64_t now_ns);

@@ -113,7 +113,8 @@ static enum packet_verdict skip_extensions(struct frame *f, unsigned next, size_
 		const unsigned char *h = f->at.p;
 		size_t n;
 
-		if (next != 0 && next != 43 && next != 44 && next != 51 && next != 60 && next != 135)
+		if (next != 0 && next != 43 && next != 44 && next != 51 && next != 60 &&
+			next != 135)
 			return PACKET_NOT_TCP;
 		if (i == EXTENSIONS_MAX)
 			return PACKET_BAD;
@@ -234,8 +235,8 @@ static enum packet_verdict decode_after(struct frame *f, size_t before_n, size_t
 	return decode_ether_type(f, type);
 }
 
-enum packet_verdict packet_decode(int link, const unsigned char *bytes, size_t n, size_t wire_n,
-	struct packet *ret)
+enum packet_verdict packet_decode(
+	int link, const unsigned char *bytes, size_t n, size_t wire_n, struct packet *ret)
 {
 	struct frame f = { .at = cursor_of(bytes, n), .out = ret };
 
@@ -269,8 +270,8 @@ bool packet_knows_link(int link)
 	return packet_decode(link, NULL, 0, 0, &p) != PACKET_UNKNOWN_LINK;
 }
 
-const char *packet_address_text(const struct packet_address *a, bool is_v6, bool with_port,
-	char text[PACKET_ADDRESS_MAX])
+const char *packet_address_text(
+	const struct packet_address *a, bool is_v6, bool with_port, char text[PACKET_ADDRESS_MAX])
 {
 	char ip[INET6_ADDRSTRLEN];
 

@@ -56,8 +56,8 @@ struct packet {
 };
 
 /* bytes[0..n) is what was kept of a frame of wire_n bytes. */
-enum packet_verdict packet_decode(int link, const unsigned char *bytes, size_t n, size_t wire_n,
-	struct packet *ret);
+enum packet_verdict packet_decode(
+	int link, const unsigned char *bytes, size_t n, size_t wire_n, struct packet *ret);
 /* "not_ip" and so on, the names in the ledger. */
 const char *packet_verdict_name(enum packet_verdict v);
 bool packet_knows_link(int link);
@@ -65,7 +65,7 @@ bool packet_knows_link(int link);
 #define PACKET_ADDRESS_MAX 64
 
 /* "10.0.0.1" or "fe80::1"; with a port "10.0.0.1:5432" or "[fe80::1]:5432". */
-const char *packet_address_text(const struct packet_address *a, bool is_v6, bool with_port,
-	char text[PACKET_ADDRESS_MAX]);
+const char *packet_address_text(
+	const struct packet_address *a, bool is_v6, bool with_port, char text[PACKET_ADDRESS_MAX]);
 
 #endif

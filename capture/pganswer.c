@@ -100,7 +100,7 @@ static bool ends_with_ready(const struct pg_entry *e)
 static bool is_own_entry(const struct pg_entry *e)
 {
 	return e->kind == EXPECT_EXECUTE || e->kind == EXPECT_QUERY || e->kind == EXPECT_FUNCTION ||
-		(e->kind == EXPECT_PARSE && e->request->raw.form == FORM_PREPARE);
+	       (e->kind == EXPECT_PARSE && e->request->raw.form == FORM_PREPARE);
 }
 
 /* After a loss: this ReadyForQuery ends the last of what was owed. */
@@ -176,7 +176,9 @@ static uint64_t rows_of_tag(struct slice tag)
 	uint64_t rows = 0, unit = 1;
 	size_t i = tag.n;
 
-	for (; i && tag.p[i - 1] >= '0' && tag.p[i - 1] <= '9' && unit < UINT64_C(1000000000000000000); i--) {
+	for (; i && tag.p[i - 1] >= '0' && tag.p[i - 1] <= '9' &&
+		unit < UINT64_C(1000000000000000000);
+		i--) {
 		rows += unit * (unsigned)(tag.p[i - 1] - '0');
 		unit *= 10;
 	}
@@ -263,12 +265,14 @@ static void data_row(struct pg_session *s, const struct pg_message *m)
 			return;
 	}
 	types = r->statement ? r->statement->result_types : s->result_types;
-	pg_edges_row(s->edges, m->body, r->rows_seen - 1, s->next_seq, r->binary_columns, types, r->is_generating);
+	pg_edges_row(s->edges, m->body, r->rows_seen - 1, s->next_seq, r->binary_columns, types,
+		r->is_generating);
 }
 
 static void row_description(struct pg_session *s, const struct pg_message *m)
 {
-	struct pg_entry *e = head_of(s, KIND(EXPECT_DESCRIBE) | KIND(EXPECT_QUERY) | KIND(EXPECT_EXECUTE));
+	struct pg_entry *e =
+		head_of(s, KIND(EXPECT_DESCRIBE) | KIND(EXPECT_QUERY) | KIND(EXPECT_EXECUTE));
 	struct cursor c = cursor_of(m->body.p, m->body.n);
 	uint32_t *types = s->result_types;
 	unsigned count;
@@ -303,7 +307,8 @@ static void parameter_description(struct pg_session *s, const struct pg_message 
 	for (unsigned i = 0; i < count && i < LENGTH(types); i++)
 		types[i] = cursor_u32be(&c);
 	if (!c.is_short)
-		pg_statement_set_types(e->statement, types, count < LENGTH(types) ? count : (uint32_t)LENGTH(types));
+		pg_statement_set_types(e->statement, types,
+			count < LENGTH(types) ? count : (uint32_t)LENGTH(types));
 }
 
 /* ---- parse, bind, close */
@@ -370,7 +375,8 @@ static void skip_to_sync(struct pg_session *s, struct pg_request *failed, int64_
 	while ((e = pg_queue_head(s)) && e->kind != EXPECT_SYNC) {
 		struct pg_request *r = e->request;
 
-		if (r && r != failed && !r->is_emitted && (r->is_executed || r->raw.form == FORM_PREPARE)) {
+		if (r && r != failed && !r->is_emitted &&
+			(r->is_executed || r->raw.form == FORM_PREPARE)) {
 			if (failed && !is_failed_out && !failed->is_emitted) {
 				pg_request_complete(s, failed, now_ns);
 				pg_request_emit(s, failed);
@@ -390,7 +396,8 @@ static void skip_to_sync(struct pg_session *s, struct pg_request *failed, int64_
 	s->is_skipping = !e;
 }
 
-static void fail_extended(struct pg_session *s, struct pg_entry *e, const char *code, const struct pg_message *m)
+static void fail_extended(
+	struct pg_session *s, struct pg_entry *e, const char *code, const struct pg_message *m)
 {
 	struct pg_request *failed = e->request;
 

@@ -140,7 +140,8 @@ static void parse(struct pg_session *s, const struct pg_message *m)
 
 		for (unsigned i = 0; i < count && i < LENGTH(types); i++)
 			types[i] = cursor_u32be(&c);
-		pg_statement_set_types(st, types, count < LENGTH(types) ? count : (uint32_t)LENGTH(types));
+		pg_statement_set_types(
+			st, types, count < LENGTH(types) ? count : (uint32_t)LENGTH(types));
 	}
 	r->statement = pg_statement_hold(st);
 	r->raw.statement = st->number;
@@ -193,7 +194,8 @@ static void bind(struct pg_session *s, const struct pg_message *m)
 
 static void describe(struct pg_session *s, const struct pg_message *m)
 {
-	struct slice name = { m->body.p + 1, m->body.n ? strnlen(m->body.p + 1, m->body.n - 1) : 0 };
+	struct slice name = { m->body.p + 1,
+		m->body.n ? strnlen(m->body.p + 1, m->body.n - 1) : 0 };
 	struct pg_statement *st = NULL;
 	struct pg_portal *p;
 
@@ -212,10 +214,12 @@ static void describe(struct pg_session *s, const struct pg_message *m)
 }
 
 /* An Execute on a portal that ran before, or that was bound before we listened. */
-static struct pg_request *open_fetch(struct pg_session *s, const struct pg_portal *p, const struct pg_message *m)
+static struct pg_request *open_fetch(
+	struct pg_session *s, const struct pg_portal *p, const struct pg_message *m)
 {
 	bool is_fetch = p && p->is_started;
-	struct pg_request *r = pg_request_open(s, is_fetch ? FORM_FETCH : FORM_UNNAMED, m->start_ns);
+	struct pg_request *r =
+		pg_request_open(s, is_fetch ? FORM_FETCH : FORM_UNNAMED, m->start_ns);
 
 	if (!r || !p)
 		return r;
@@ -259,7 +263,8 @@ static void execute(struct pg_session *s, const struct pg_message *m)
 
 static void close_name(struct pg_session *s, const struct pg_message *m)
 {
-	struct slice name = { m->body.p + 1, m->body.n ? strnlen(m->body.p + 1, m->body.n - 1) : 0 };
+	struct slice name = { m->body.p + 1,
+		m->body.n ? strnlen(m->body.p + 1, m->body.n - 1) : 0 };
 
 	if (!m->body.n || s->is_skipping)
 		return;

@@ -13,8 +13,8 @@ enum {
 
 static bool is_http(struct slice b)
 {
-	static const char *const words[] = { "GET ", "POST", "PUT ", "HEAD", "DELE", "OPTI", "PATC", "CONN",
-		"PRI ", "TRAC", "HTTP" };
+	static const char *const words[] = { "GET ", "POST", "PUT ", "HEAD", "DELE", "OPTI", "PATC",
+		"CONN", "PRI ", "TRAC", "HTTP" };
 
 	for (size_t i = 0; b.n >= 4 && i < LENGTH(words); i++)
 		if (memcmp(b.p, words[i], 4) == 0)

@@ -110,12 +110,15 @@ void pg_edges_row(struct pg_edges *e, struct slice row, uint32_t row_number, uin
 
 	for (unsigned i = 0; i < columns && i < PG_EDGE_COLUMNS; i++) {
 		int32_t n = (int32_t)cursor_u32be(&c);
-		struct pg_known k = { .from_seq = from_seq, .row = row_number, .column = (uint16_t)i,
+		struct pg_known k = { .from_seq = from_seq,
+			.row = row_number,
+			.column = (uint16_t)i,
 			.is_strong = is_strong };
 
 		if (n < 0)
 			continue;
-		k.value = pg_scalar_of(cursor_bytes(&c, (size_t)n), binary_columns >> i & 1, types ? types[i] : 0);
+		k.value = pg_scalar_of(
+			cursor_bytes(&c, (size_t)n), binary_columns >> i & 1, types ? types[i] : 0);
 		if (c.is_short)
 			return;
 		if (k.value.kind && (is_strong || !is_small(k.value)))
@@ -144,7 +147,8 @@ const struct pg_known *pg_edges_find(const struct pg_edges *e, struct pg_scalar 
 	if (!v.kind || !e->filter[(v.a ^ v.b) * UINT64_C(0x9e3779b97f4a7c15) >> 56])
 		return NULL;
 	for (uint32_t i = 1; i <= e->count; i++) {
-		const struct pg_known *k = &e->known[(e->next + PG_EDGE_MEMORY - i) % PG_EDGE_MEMORY];
+		const struct pg_known *k =
+			&e->known[(e->next + PG_EDGE_MEMORY - i) % PG_EDGE_MEMORY];
 
 		if (k->value.a == v.a && k->value.kind == v.kind && k->value.b == v.b)
 			return k;
@@ -154,7 +158,8 @@ const struct pg_known *pg_edges_find(const struct pg_edges *e, struct pg_scalar 
 
 static bool is_word_byte(char c)
 {
-	return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' || c == '$' || c & 0x80;
+	return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z') || c == '_' ||
+	       c == '$' || c & 0x80;
 }
 
 static bool word_at(struct slice text, size_t at, const char *lower)
@@ -203,14 +208,16 @@ static bool may_hold_known(const struct pg_edges *e, struct slice t)
 	for (size_t i = 0; i < t.n; i++) {
 		size_t start = i;
 
-		if (t.p[i] == '-' && i >= 8 && i + 28 <= t.n && hex((unsigned char)t.p[i - 1]) >= 0 &&
+		if (t.p[i] == '-' && i >= 8 && i + 28 <= t.n &&
+			hex((unsigned char)t.p[i - 1]) >= 0 &&
 			pg_edges_find(e, pg_scalar_of((struct slice){ t.p + i - 8, 36 }, false, 0)))
 			return true;
 		if (t.p[i] < '0' || t.p[i] > '9' || (i && is_word_byte(t.p[i - 1])))
 			continue;
 		while (i < t.n && t.p[i] >= '0' && t.p[i] <= '9')
 			i++;
-		if (pg_edges_find(e, pg_scalar_of((struct slice){ t.p + start, i - start }, false, 0)))
+		if (pg_edges_find(
+			    e, pg_scalar_of((struct slice){ t.p + start, i - start }, false, 0)))
 			return true;
 		i--;
 	}

@@ -171,7 +171,8 @@ void pg_request_emit(struct pg_session *s, struct pg_request *r)
 	q->seq = s->next_seq++;
 	q->think_ns = -1;
 	if (q->seq)
-		q->think_ns = q->start_ns > s->previous_end_ns ? q->start_ns - s->previous_end_ns : 0;
+		q->think_ns =
+			q->start_ns > s->previous_end_ns ? q->start_ns - s->previous_end_ns : 0;
 	s->previous_end_ns = q->end_ns;
 	q->state_before = s->emitted_state;
 	q->state_after = s->emitted_state = s->state;
@@ -203,8 +204,11 @@ static void add_edge(struct pg_request *r, size_t value, const struct pg_known *
 {
 	if (r->raw.edge_count == PG_REQUEST_EDGES_MAX)
 		return;
-	r->edges[r->raw.edge_count++] = (struct edge){ .from_seq = k->from_seq, .row = k->row, .column = k->column,
-		.value = (uint16_t)value, .is_strong = k->is_strong };
+	r->edges[r->raw.edge_count++] = (struct edge){ .from_seq = k->from_seq,
+		.row = k->row,
+		.column = k->column,
+		.value = (uint16_t)value,
+		.is_strong = k->is_strong };
 }
 
 static void add_literal_edge(void *data, uint32_t ordinal, const struct pg_known *k)
@@ -294,7 +298,8 @@ static uint8_t format_of(const struct formats *f, int32_t i)
 	return i < f->count ? (uint8_t)f->codes[(size_t)i * 2 + 1] : 0;
 }
 
-static void find_edge(const struct pg_session *s, struct pg_request *r, int32_t i, const struct raw_value *v)
+static void find_edge(
+	const struct pg_session *s, struct pg_request *r, int32_t i, const struct raw_value *v)
 {
 	const struct pg_known *k;
 
@@ -305,8 +310,8 @@ static void find_edge(const struct pg_session *s, struct pg_request *r, int32_t 
 		add_edge(r, MATCH_EDGE_BIND | (unsigned)i, k);
 }
 
-static void read_value(const struct pg_session *s, struct pg_request *r, struct rest *rest, int32_t i,
-	uint8_t format)
+static void read_value(const struct pg_session *s, struct pg_request *r, struct rest *rest,
+	int32_t i, uint8_t format)
 {
 	const struct pg_statement *st = r->statement;
 	struct raw_value *v = &r->values[i];
@@ -349,7 +354,8 @@ void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice bo
 	rest = (struct rest){ r->body.p + names_n, r->body.p + r->body.n };
 	count = read_formats(&rest, &formats) ? read_u16(&rest) : -1;
 	/* A value costs at least its length word. */
-	if (count < 0 || (is_whole && (size_t)count * 4 > left(&rest)) || !grow_values(r, (size_t)count)) {
+	if (count < 0 || (is_whole && (size_t)count * 4 > left(&rest)) ||
+		!grow_values(r, (size_t)count)) {
 		r->raw.flags |= REQUEST_VALUE_LOST;
 		return;
 	}
@@ -396,7 +402,8 @@ bool pg_queue_push(struct pg_session *s, enum pg_expected kind, struct pg_reques
 		}
 		return false;
 	}
-	q->entries[(q->head + q->count++) & (q->size - 1)] = (struct pg_entry){ .kind = kind, .request = r };
+	q->entries[(q->head + q->count++) & (q->size - 1)] =
+		(struct pg_entry){ .kind = kind, .request = r };
 	if (r)
 		r->refs++;
 	return true;
@@ -421,7 +428,8 @@ void pg_queue_give_up(struct pg_session *s, uint32_t flags, int64_t end_ns)
 	pg_session_settle(s, false);
 	while ((e = pg_queue_head(s))) {
 		struct pg_request *r = e->request;
-		bool is_asked = r && (r->is_executed || r->raw.form == FORM_PREPARE || r->raw.sqlstate[0]);
+		bool is_asked =
+			r && (r->is_executed || r->raw.form == FORM_PREPARE || r->raw.sqlstate[0]);
 
 		if (is_asked && !r->is_emitted) {
 			/* An error that ended the connection was an answer. */

@@ -39,8 +39,16 @@ struct pg_request {
 	bool is_complete, is_emitted;
 };
 
-enum pg_expected { EXPECT_PARSE, EXPECT_BIND, EXPECT_DESCRIBE, EXPECT_EXECUTE, EXPECT_CLOSE, EXPECT_SYNC,
-	EXPECT_QUERY, EXPECT_FUNCTION };
+enum pg_expected {
+	EXPECT_PARSE,
+	EXPECT_BIND,
+	EXPECT_DESCRIBE,
+	EXPECT_EXECUTE,
+	EXPECT_CLOSE,
+	EXPECT_SYNC,
+	EXPECT_QUERY,
+	EXPECT_FUNCTION
+};
 
 struct pg_entry {
 	enum pg_expected kind;

@@ -112,7 +112,8 @@ static void note_time(struct pipeline *p, int64_t time_ns)
 bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, struct err *e)
 {
 	struct packet tcp;
-	enum packet_verdict v = packet_decode(packet->link, packet->bytes, packet->n, packet->wire_n, &tcp);
+	enum packet_verdict v =
+		packet_decode(packet->link, packet->bytes, packet->n, packet->wire_n, &tcp);
 
 	note_time(p, packet->time_ns);
 	p->ledger.packets_seen++;

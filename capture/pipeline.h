@@ -25,7 +25,8 @@ struct pipeline_options {
 };
 
 struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e);
-bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, struct err *e) MUST_USE;
+bool pipeline_packet(
+	struct pipeline *p, const struct source_packet *packet, struct err *e) MUST_USE;
 /* Live, without packets: a flush is due all the same. */
 bool pipeline_idle(struct pipeline *p, int64_t wall_ns, struct err *e) MUST_USE;
 /* Ends all connections. The head is then final. */

@@ -52,7 +52,8 @@ bool privilege_drop(int output_fd, struct err *e)
 		if (!read_id("SUDO_GID", &gid))
 			gid = uid;
 		if (output_fd >= 0 && fchown(output_fd, (uid_t)uid, (gid_t)gid) != 0)
-			return err_os(e, ERR_ENV, errno, "could not give the output to user %u", (unsigned)uid);
+			return err_os(e, ERR_ENV, errno, "could not give the output to user %u",
+				(unsigned)uid);
 	} else if ((nobody = getpwnam("nobody"))) {
 		uid = nobody->pw_uid;
 		gid = nobody->pw_gid;

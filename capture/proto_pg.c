@@ -6,7 +6,9 @@ enum { UNDECIDED_MAX = 64, HEADER_N = 5 };
 
 void pg_proto_init(struct pg_proto *p, const struct pg_sink *sink, int client, int server_port_side)
 {
-	*p = (struct pg_proto){ .sink = *sink, .client = client, .is_pg_port = server_port_side >= 0 };
+	*p = (struct pg_proto){
+		.sink = *sink, .client = client, .is_pg_port = server_port_side >= 0
+	};
 	for (int i = 0; i < 2; i++)
 		buf_init(&p->side[i].partial, PG_BODY_MAX + HEADER_N);
 	if (client >= 0) {
@@ -47,8 +49,8 @@ static void advance(struct chunk *c, size_t n)
 
 /* The first bytes of a message, at least a header; true when it was dealt with and
  * *ret_n bytes of it were used up. False: more bytes are needed. */
-static bool take_message(struct pg_proto *p, bool from_client, struct slice have, const struct chunk *c,
-	int64_t start_ns, size_t *ret_n)
+static bool take_message(struct pg_proto *p, bool from_client, struct slice have,
+	const struct chunk *c, int64_t start_ns, size_t *ret_n)
 {
 	struct pg_side *side = &p->side[!from_client];
 	char type = have.p[0];
@@ -99,8 +101,8 @@ static bool continue_partial(struct pg_proto *p, bool from_client, struct chunk 
 		if (!pg_header_is_valid(side->partial.p, from_client))
 			return false;
 	}
-	want_n = pg_body_wanted(side->partial.p[0], from_client, be32_at(side->partial.p + 1) - 4) + HEADER_N -
-		side->partial.n;
+	want_n = pg_body_wanted(side->partial.p[0], from_client, be32_at(side->partial.p + 1) - 4) +
+		 HEADER_N - side->partial.n;
 	if (want_n > c->rest.n)
 		want_n = c->rest.n;
 	buf_add(&side->partial, c->rest.p, want_n);
@@ -131,7 +133,7 @@ static bool cut_messages(struct pg_proto *p, bool from_client, struct chunk *c)
 		} else if (c->rest.n >= HEADER_N && !pg_header_is_valid(c->rest.p, from_client)) {
 			return false;
 		} else if (c->rest.n < HEADER_N ||
-			!take_message(p, from_client, c->rest, c, c->time_ns, &used_n)) {
+			   !take_message(p, from_client, c->rest, c, c->time_ns, &used_n)) {
 			buf_add_slice(&side->partial, c->rest);
 			side->partial_ns = c->time_ns;
 			used_n = c->rest.n;
@@ -167,7 +169,9 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 			continue;
 		switch (kind) {
 		case PG_STARTUP_TLS:
-			return end_as(p, p->phase == PG_RUNNING || p->is_pg_port ? PG_ENCRYPTED : PG_OTHER, "tls");
+			return end_as(p,
+				p->phase == PG_RUNNING || p->is_pg_port ? PG_ENCRYPTED : PG_OTHER,
+				"tls");
 		case PG_STARTUP_CANCEL:
 			buf_reset(&side->partial);
 			return end_as(p, PG_CANCEL, NULL);
@@ -179,7 +183,8 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 			p->phase = PG_RUNNING;
 			side->is_startup = false;
 			p->sink.startup(p->sink.data,
-				(struct slice){ side->partial.p + 8, side->partial.n - 8 }, side->partial_ns);
+				(struct slice){ side->partial.p + 8, side->partial.n - 8 },
+				side->partial_ns);
 			break;
 		default:
 			return end_as(p, PG_OTHER, other);
@@ -254,7 +259,8 @@ static bool feed_late_joined(struct pg_proto *p, bool from_client, struct chunk 
 	return true;
 }
 
-bool pg_proto_feed(struct pg_proto *p, int flow_side, struct slice bytes, int64_t time_ns, int64_t now_ns)
+bool pg_proto_feed(
+	struct pg_proto *p, int flow_side, struct slice bytes, int64_t time_ns, int64_t now_ns)
 {
 	struct chunk c = { bytes, time_ns, now_ns };
 	bool from_client;

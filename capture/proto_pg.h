@@ -67,10 +67,12 @@ struct pg_proto {
 
 /* client: the flow's side that sent the SYN, or -1; server_port_side: the side whose
  * port is known to be a Postgres server's, or -1. */
-void pg_proto_init(struct pg_proto *p, const struct pg_sink *sink, int client, int server_port_side);
+void pg_proto_init(
+	struct pg_proto *p, const struct pg_sink *sink, int client, int server_port_side);
 void pg_proto_free(struct pg_proto *p);
 /* False: there is nothing more to learn from this connection (see phase). */
-bool pg_proto_feed(struct pg_proto *p, int flow_side, struct slice bytes, int64_t time_ns, int64_t now_ns);
+bool pg_proto_feed(
+	struct pg_proto *p, int flow_side, struct slice bytes, int64_t time_ns, int64_t now_ns);
 bool pg_proto_gap(struct pg_proto *p, int flow_side, uint64_t missing_n, int64_t now_ns);
 
 #endif

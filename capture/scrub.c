@@ -31,7 +31,8 @@ struct scrub {
 
 enum fixed_route { ROUTE_UNKNOWN, ROUTE_UNREADABLE, ROUTE_SECRET, ROUTE_FUNCTION };
 
-struct scrub *scrub_new(const struct policy *policy, const struct token_key *key, struct rcap_writer *writer)
+struct scrub *scrub_new(
+	const struct policy *policy, const struct token_key *key, struct rcap_writer *writer)
 {
 	struct scrub *s = calloc(1, sizeof *s);
 
@@ -97,7 +98,8 @@ static void scrub_name(struct scrub *s, struct slice raw, size_t ret_range[2])
 
 static struct slice range_of(const struct scrub *s, const size_t range[2])
 {
-	return (struct slice){ range[1] > range[0] ? s->bytes.p + range[0] : NULL, range[1] - range[0] };
+	return (struct slice){ range[1] > range[0] ? s->bytes.p + range[0] : NULL,
+		range[1] - range[0] };
 }
 
 static bool take_session(void *data, const struct raw_session *raw, struct err *e)
@@ -152,13 +154,13 @@ static uint32_t fixed_route(struct scrub *s, enum fixed_route which)
 	};
 
 	if (!s->fixed_routes[which])
-		s->fixed_routes[which] =
-			rcap_add_route(s->writer, PROTOCOL_PG, hash_fixed(texts[which]), slice_of(texts[which]));
+		s->fixed_routes[which] = rcap_add_route(
+			s->writer, PROTOCOL_PG, hash_fixed(texts[which]), slice_of(texts[which]));
 	return s->fixed_routes[which];
 }
 
-static void set_route(struct scrub *s, const struct raw_request *raw, const struct sqlscrub_statement *st,
-	struct request_record *q)
+static void set_route(struct scrub *s, const struct raw_request *raw,
+	const struct sqlscrub_statement *st, struct request_record *q)
 {
 	if (raw->form == FORM_FUNCTION) {
 		q->route = fixed_route(s, ROUTE_FUNCTION);
@@ -212,8 +214,8 @@ static void scrub_bind(struct scrub *s, const struct raw_value *raw, size_t i, s
 	struct value v = { .place = (uint16_t)n, .is_bind = true, .role = s->values[i].role };
 	uint8_t role = v.role;
 
-	sqlscrub_param(s->sql, (uint16_t)n, raw->bytes, raw->format, raw->type_oid,
-		raw->is_null, &v);
+	sqlscrub_param(
+		s->sql, (uint16_t)n, raw->bytes, raw->format, raw->type_oid, raw->is_null, &v);
 	v.is_bind = true;
 	v.role = role;
 	if (raw->is_cut) {
@@ -223,7 +225,8 @@ static void scrub_bind(struct scrub *s, const struct raw_value *raw, size_t i, s
 	keep_value(s, i, &v);
 }
 
-static size_t scrub_values(struct scrub *s, const struct raw_request *raw, const struct sqlscrub_statement *st)
+static size_t scrub_values(
+	struct scrub *s, const struct raw_request *raw, const struct sqlscrub_statement *st)
 {
 	size_t literals = st->value_count, binds = raw->bind_count;
 
@@ -232,7 +235,8 @@ static size_t scrub_values(struct scrub *s, const struct raw_request *raw, const
 	for (size_t i = 0; i < literals; i++)
 		keep_value(s, i, &st->values[i]);
 	for (size_t i = 0; i < binds; i++)
-		s->values[literals + i].role = i < st->param_count ? st->param_roles[i] : ROLE_UNKNOWN;
+		s->values[literals + i].role =
+			i < st->param_count ? st->param_roles[i] : ROLE_UNKNOWN;
 	for (size_t i = 0; i < binds; i++)
 		scrub_bind(s, &raw->binds[i], literals + i, i);
 	return literals + binds;
@@ -242,7 +246,7 @@ static size_t scrub_values(struct scrub *s, const struct raw_request *raw, const
 static bool is_changed_predicate(const struct value *v)
 {
 	return v->action != VALUE_KEPT && v->role != ROLE_PAYLOAD && v->role != ROLE_STRUCTURAL &&
-		!(v->flags & VALUE_IS_NULL);
+	       !(v->flags & VALUE_IS_NULL);
 }
 
 static void point_values(struct scrub *s, struct request_record *q)
@@ -261,7 +265,8 @@ static void point_values(struct scrub *s, struct request_record *q)
 
 static struct strong_answer *strong_slot(struct scrub *s, uint64_t session, uint64_t seq)
 {
-	uint64_t h = (session * UINT64_C(0x9e3779b97f4a7c15)) ^ (seq * UINT64_C(0xc2b2ae3d27d4eb4f));
+	uint64_t h =
+		(session * UINT64_C(0x9e3779b97f4a7c15)) ^ (seq * UINT64_C(0xc2b2ae3d27d4eb4f));
 
 	return &s->strong[h >> 40 & (STRONG_SLOTS - 1)];
 }
@@ -273,7 +278,8 @@ static bool is_strong(struct scrub *s, uint64_t session, const struct edge *e)
 	return e->is_strong && a->session == session && a->seq_plus_1 == e->from_seq + 1;
 }
 
-static void set_edges(struct scrub *s, const struct raw_request *raw, size_t literals, struct request_record *q)
+static void set_edges(
+	struct scrub *s, const struct raw_request *raw, size_t literals, struct request_record *q)
 {
 	if (!raw->edge_count)
 		return;
@@ -287,7 +293,8 @@ static void set_edges(struct scrub *s, const struct raw_request *raw, size_t lit
 	}
 	for (size_t i = 0; i < raw->edge_count; i++) {
 		struct edge e = raw->edges[i];
-		size_t value = e.value & MATCH_EDGE_BIND ? literals + (e.value & ~MATCH_EDGE_BIND) : e.value;
+		size_t value = e.value & MATCH_EDGE_BIND ? literals + (e.value & ~MATCH_EDGE_BIND)
+							 : e.value;
 
 		if (value >= q->value_count || (value >= literals) != !!(e.value & MATCH_EDGE_BIND))
 			continue;
@@ -342,7 +349,8 @@ static bool take_request(void *data, const struct raw_request *raw, struct err *
 	}
 	set_route(s, raw, &st, &q);
 	if (st.has_strong_result)
-		*strong_slot(s, raw->session, raw->seq) = (struct strong_answer){ raw->session, raw->seq + 1 };
+		*strong_slot(s, raw->session, raw->seq) =
+			(struct strong_answer){ raw->session, raw->seq + 1 };
 	literals = st.value_count;
 	if (!(st.flags & (REQUEST_SECRET | REQUEST_UNLEXABLE)))
 		q.value_count = scrub_values(s, raw, &st);

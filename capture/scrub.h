@@ -15,7 +15,8 @@
 
 struct scrub;
 
-struct scrub *scrub_new(const struct policy *policy, const struct token_key *key, struct rcap_writer *writer);
+struct scrub *scrub_new(
+	const struct policy *policy, const struct token_key *key, struct rcap_writer *writer);
 struct request_sink scrub_sink(struct scrub *s);
 /* Records given to the writer; prepares are not among the requests. */
 uint64_t scrub_sessions(const struct scrub *s);

@@ -5,8 +5,8 @@
 /* Any option beyond FREEZE means that the bytes may not be what we take them for. */
 static bool is_plain_text_copy(struct slice statement)
 {
-	static const char *const words[] = { "csv", "binary", "delimiter", "delimiters", "null", "quote", "escape",
-		"encoding", "header", "format", "default" };
+	static const char *const words[] = { "csv", "binary", "delimiter", "delimiters", "null",
+		"quote", "escape", "encoding", "header", "format", "default" };
 	struct sqllex lex;
 	struct sql_token t;
 	enum step step;
@@ -73,7 +73,8 @@ static void escape(struct slice field, struct buf *out)
 	}
 }
 
-static bool scrub_field(struct sqlscrub *sql, struct slice field, struct buf *plain, struct buf *out)
+static bool scrub_field(
+	struct sqlscrub *sql, struct slice field, struct buf *plain, struct buf *out)
 {
 	struct value v = { 0 };
 
@@ -96,7 +97,8 @@ static bool scrub_field(struct sqlscrub *sql, struct slice field, struct buf *pl
 	return true;
 }
 
-bool scrubcopy_rows(struct sqlscrub *sql, struct slice statement, struct slice data, struct buf *out)
+bool scrubcopy_rows(
+	struct sqlscrub *sql, struct slice statement, struct slice data, struct buf *out)
 {
 	CLEANUP(buf_free) struct buf plain = { 0 };
 	const char *end = data.p + data.n;

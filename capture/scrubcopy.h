@@ -11,6 +11,7 @@
 #include "core/model/sqlscrub.h"
 
 /* Appends the rows to out. False: cannot be read safely; out may hold rubbish. */
-bool scrubcopy_rows(struct sqlscrub *sql, struct slice statement, struct slice data, struct buf *out);
+bool scrubcopy_rows(
+	struct sqlscrub *sql, struct slice statement, struct slice data, struct buf *out);
 
 #endif

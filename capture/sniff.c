@@ -13,7 +13,8 @@ struct magic {
 	const char *hint; /* NULL: it can be read */
 };
 
-#define ZIP_HINT "decompress it on the way: zcat, zstdcat, xzcat or bzcat FILE | reprod capture - -o F.rcap"
+#define ZIP_HINT                                                                                   \
+	"decompress it on the way: zcat, zstdcat, xzcat or bzcat FILE | reprod capture - -o F.rcap"
 
 static const struct magic magics[] = {
 	{ "\xd4\xc3\xb2\xa1", 4, "pcap", NULL },
@@ -25,10 +26,14 @@ static const struct magic magics[] = {
 	{ "\x0a\x0d\x0d\x0a", 4, "pcapng", NULL },
 	{ "\x1f\x8b", 2, "gzip file", ZIP_HINT },
 	{ "\x28\xb5\x2f\xfd", 4, "zstd file", ZIP_HINT },
-	{ "\xfd" "7zXZ", 5, "xz file", ZIP_HINT },
+	{ "\xfd"
+	  "7zXZ",
+		5, "xz file", ZIP_HINT },
 	{ "BZh", 3, "bzip2 file", ZIP_HINT },
 	{ "PGDMP", 5, "pg_dump archive", "that is a database, not traffic" },
-	{ "\x7f" "ELF", 4, "program", "give a pcap file or a Postgres csvlog" },
+	{ "\x7f"
+	  "ELF",
+		4, "program", "give a pcap file or a Postgres csvlog" },
 };
 
 static bool has_text(struct slice s, const char *needle)
@@ -42,7 +47,8 @@ static bool refuse(struct err *e, const char *what, const char *hint)
 	return err_hint(e, "%s", hint);
 }
 
-static bool sniff_text(struct slice b, enum input_kind *ret_kind, const char **ret_name, struct err *e)
+static bool sniff_text(
+	struct slice b, enum input_kind *ret_kind, const char **ret_name, struct err *e)
 {
 	const char *log = NULL;
 
@@ -78,11 +84,13 @@ bool sniff_bytes(struct slice b, enum input_kind *ret_kind, const char **ret_nam
 		return err_hint(e, "%s", m->hint);
 	}
 	if (rcap_check_file_header(b, &ours))
-		return refuse(e, "it is a capture already", "reprod capture show FILE prints what it holds");
+		return refuse(e, "it is a capture already",
+			"reprod capture show FILE prints what it holds");
 	return sniff_text(b, ret_kind, ret_name, e);
 }
 
-static bool forced(const char *format, enum input_kind *ret_kind, const char **ret_name, struct err *e)
+static bool forced(
+	const char *format, enum input_kind *ret_kind, const char **ret_name, struct err *e)
 {
 	*ret_name = format;
 	*ret_kind = INPUT_PCAP;
@@ -95,8 +103,8 @@ static bool forced(const char *format, enum input_kind *ret_kind, const char **r
 	return err_hint(e, "pcap, pcapng or csvlog");
 }
 
-bool sniff_input(const char *path, const char *format, enum input_kind *ret_kind, const char **ret_name,
-	struct err *e)
+bool sniff_input(const char *path, const char *format, enum input_kind *ret_kind,
+	const char **ret_name, struct err *e)
 {
 	char first[4096];
 	size_t n;
@@ -120,5 +128,6 @@ bool sniff_input(const char *path, const char *format, enum input_kind *ret_kind
 		return err_os(e, ERR_INPUT, os_errno, "could not read '%s'", path);
 	}
 	fclose(f);
-	return sniff_bytes((struct slice){ first, n }, ret_kind, ret_name, e) || err_in(e, "%s", path);
+	return sniff_bytes((struct slice){ first, n }, ret_kind, ret_name, e) ||
+	       err_in(e, "%s", path);
 }

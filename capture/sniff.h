@@ -14,6 +14,7 @@ enum input_kind { INPUT_PCAP, INPUT_PGLOG };
 bool sniff_input(const char *path, const char *format, enum input_kind *ret_kind,
 	const char **ret_name, struct err *e) MUST_USE;
 /* The same for bytes, without a file. */
-bool sniff_bytes(struct slice first, enum input_kind *ret_kind, const char **ret_name, struct err *e) MUST_USE;
+bool sniff_bytes(struct slice first, enum input_kind *ret_kind, const char **ret_name,
+	struct err *e) MUST_USE;
 
 #endif

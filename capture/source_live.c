@@ -50,7 +50,8 @@ static void live_drops(struct source *base, struct source_drops *ret)
 /* An interface that went down ends; the others go on. */
 static void drop_interface(struct live_source *s, size_t i)
 {
-	snprintf(s->base.note, sizeof s->base.note, "%s: %s", s->interface[i], pcap_geterr(s->pcap[i]));
+	snprintf(s->base.note, sizeof s->base.note, "%s: %s", s->interface[i],
+		pcap_geterr(s->pcap[i]));
 	add_drops(s->pcap[i], &s->gone);
 	pcap_close(s->pcap[i]);
 	s->pcap[i] = NULL;
@@ -88,7 +89,8 @@ static enum step wait_for_packets(struct live_source *s)
 
 	for (size_t i = 0; i < s->count; i++)
 		if (s->pcap[i])
-			fds[n++] = (struct pollfd){ .fd = pcap_get_selectable_fd(s->pcap[i]), .events = POLLIN };
+			fds[n++] = (struct pollfd){ .fd = pcap_get_selectable_fd(s->pcap[i]),
+				.events = POLLIN };
 	if (!n)
 		return STEP_END;
 	poll(fds, n, WAIT_MS);
@@ -142,7 +144,8 @@ static void make_filter(const struct source_live_options *o, struct buf *to)
 		buf_add_byte(to, ')');
 }
 
-static bool explain(int code, const char *interface, const char *text, const char *self, struct err *e)
+static bool explain(
+	int code, const char *interface, const char *text, const char *self, struct err *e)
 {
 	switch (code) {
 	case PCAP_ERROR_PERM_DENIED:
@@ -150,10 +153,12 @@ static bool explain(int code, const char *interface, const char *text, const cha
 		err_set(e, ERR_ENV, "no permission to capture on '%s'", interface);
 		return err_hint(e,
 			"run it with sudo, or once: sudo setcap cap_net_raw,cap_net_admin=eip %s; "
-			"or read the server's log instead: reprod capture LOG.csv -o F.rcap", self ? self : "reprod");
+			"or read the server's log instead: reprod capture LOG.csv -o F.rcap",
+			self ? self : "reprod");
 	case PCAP_ERROR_NO_SUCH_DEVICE:
 		err_set(e, ERR_ENV, "no interface '%s'", interface);
-		return err_hint(e, "'ip link' lists them; 'lo' is this host's own traffic, 'any' is all");
+		return err_hint(
+			e, "'ip link' lists them; 'lo' is this host's own traffic, 'any' is all");
 	case PCAP_ERROR_IFACE_NOT_UP:
 		err_set(e, ERR_ENV, "interface '%s' is down", interface);
 		return err_hint(e, "ip link set %s up", interface);
@@ -168,19 +173,21 @@ static bool set_filter(pcap_t *p, const char *filter, const char *interface, str
 	struct bpf_program program;
 
 	if (pcap_compile(p, &program, filter, 1, PCAP_NETMASK_UNKNOWN) != 0) {
-		err_set(e, ERR_USAGE, "the filter '%s' does not compile: %s", filter, pcap_geterr(p));
+		err_set(e, ERR_USAGE, "the filter '%s' does not compile: %s", filter,
+			pcap_geterr(p));
 		return err_hint(e, "the syntax is tcpdump's: 'tcp port 5432', see pcap-filter(7)");
 	}
 	if (pcap_setfilter(p, &program) != 0) {
 		pcap_freecode(&program);
-		return err_set(e, ERR_ENV, "could not set the filter on '%s': %s", interface, pcap_geterr(p));
+		return err_set(e, ERR_ENV, "could not set the filter on '%s': %s", interface,
+			pcap_geterr(p));
 	}
 	pcap_freecode(&program);
 	return true;
 }
 
-static bool open_interface(struct live_source *s, const char *interface, const struct source_live_options *o,
-	struct err *e)
+static bool open_interface(struct live_source *s, const char *interface,
+	const struct source_live_options *o, struct err *e)
 {
 	char text[PCAP_ERRBUF_SIZE] = "";
 	pcap_t *p = pcap_create(interface, text);
@@ -199,7 +206,8 @@ static bool open_interface(struct live_source *s, const char *interface, const s
 	if (code < 0)
 		return explain(code, interface, pcap_geterr(p), o->self, e);
 	if (!packet_knows_link(pcap_datalink(p)))
-		return err_set(e, ERR_ENV, "link type %d of '%s' is not known here", pcap_datalink(p), interface);
+		return err_set(e, ERR_ENV, "link type %d of '%s' is not known here",
+			pcap_datalink(p), interface);
 	/* Loopback shows each packet going out and coming in. */
 	if (strcmp(interface, "lo") == 0)
 		pcap_setdirection(p, PCAP_D_IN);
@@ -226,7 +234,8 @@ struct source *source_live_open(const struct source_live_options *o, struct err 
 	for (size_t i = 0; i < o->interface_count; i++) {
 		size_t n = strlen(s->base.name);
 
-		snprintf(s->base.name + n, sizeof s->base.name - n, "%s%s", i ? "," : "", o->interfaces[i]);
+		snprintf(s->base.name + n, sizeof s->base.name - n, "%s%s", i ? "," : "",
+			o->interfaces[i]);
 		if (!open_interface(s, o->interfaces[i], o, e)) {
 			live_close(&s->base);
 			return NULL;

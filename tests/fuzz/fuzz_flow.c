@@ -75,14 +75,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	static const uint32_t base = UINT32_C(0xffffff00); /* wraps early */
 	struct world w = { 0 };
 	struct flow_sink sink = { on_open, on_bytes, on_gap, on_close, &w };
-	struct flow_limits limits = { .flows_max = 3, .held_per_flow_max = 400, .held_total_max = 700 };
+	struct flow_limits limits = {
+		.flows_max = 3, .held_per_flow_max = 400, .held_total_max = 700
+	};
 	struct flow_table *t = flow_table_new(&sink, &limits);
 	int64_t now_ns = 0;
 
 	for (; t && size >= 6; bytes += 6, size -= 6) {
 		unsigned char payload[256];
-		struct packet p = { .flags = bytes[0] >> 1 & 0x17, .seq = base + (uint32_t)(bytes[2] << 2 | bytes[3] >> 6),
-			.ack = base + (uint32_t)bytes[4] * 4, .payload = payload, .payload_n = bytes[5] & 63 };
+		struct packet p = { .flags = bytes[0] >> 1 & 0x17,
+			.seq = base + (uint32_t)(bytes[2] << 2 | bytes[3] >> 6),
+			.ack = base + (uint32_t)bytes[4] * 4,
+			.payload = payload,
+			.payload_n = bytes[5] & 63 };
 		struct packet_address a = { { 1 }, bytes[1] % 5 }, b = { { 2 }, 5432 };
 
 		p.from = bytes[0] & 1 ? b : a;

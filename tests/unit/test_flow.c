@@ -72,19 +72,25 @@ static void end(struct fixture *x)
 }
 
 /* side 0 is 10.0.0.1:1000, side 1 10.0.0.2:5432. */
-static void feed_port(struct fixture *x, int side, uint16_t port, uint32_t seq, uint32_t ack, uint8_t flags,
-	const char *text)
+static void feed_port(struct fixture *x, int side, uint16_t port, uint32_t seq, uint32_t ack,
+	uint8_t flags, const char *text)
 {
-	struct packet p = { .seq = seq, .ack = ack, .flags = flags, .payload = (const unsigned char *)text,
-		.payload_n = (uint32_t)strlen(text), .wire_n = (uint32_t)strlen(text) };
-	struct packet_address client = { { 10, 0, 0, 1 }, port }, server = { { 10, 0, 0, 2 }, 5432 };
+	struct packet p = { .seq = seq,
+		.ack = ack,
+		.flags = flags,
+		.payload = (const unsigned char *)text,
+		.payload_n = (uint32_t)strlen(text),
+		.wire_n = (uint32_t)strlen(text) };
+	struct packet_address client = { { 10, 0, 0, 1 }, port },
+			      server = { { 10, 0, 0, 2 }, 5432 };
 
 	p.from = side ? server : client;
 	p.to = side ? client : server;
 	assert_true(flow_feed(x->table, &p, ++x->now_ns));
 }
 
-static void feed(struct fixture *x, int side, uint32_t seq, uint32_t ack, uint8_t flags, const char *text)
+static void feed(
+	struct fixture *x, int side, uint32_t seq, uint32_t ack, uint8_t flags, const char *text)
 {
 	feed_port(x, side, 1000, seq, ack, flags, text);
 }
@@ -172,8 +178,13 @@ static void a_snapshot_cut_segment_is_a_gap_at_its_end(void **state)
 {
 	(void)state;
 	struct fixture *x = begin((struct flow_limits){ 0 });
-	struct packet p = { .seq = 101, .flags = TCP_ACK, .payload = (const unsigned char *)"abc", .payload_n = 3,
-		.wire_n = 10, .from = { { 10, 0, 0, 1 }, 1000 }, .to = { { 10, 0, 0, 2 }, 5432 } };
+	struct packet p = { .seq = 101,
+		.flags = TCP_ACK,
+		.payload = (const unsigned char *)"abc",
+		.payload_n = 3,
+		.wire_n = 10,
+		.from = { { 10, 0, 0, 1 }, 1000 },
+		.to = { { 10, 0, 0, 2 }, 5432 } };
 
 	shake_hands(x, 100, 500);
 	assert_true(flow_feed(x->table, &p, 1));

@@ -52,8 +52,8 @@ static bool on_request(void *data, const struct raw_request *q, struct err *e)
 	for (size_t i = 0; i < q->bind_count; i++) {
 		size_t n = strlen(seen->binds);
 
-		snprintf(seen->binds + n, sizeof seen->binds - n, "%s%.*s", i ? "|" : "", (int)q->binds[i].bytes.n,
-			q->binds[i].bytes.n ? q->binds[i].bytes.p : "");
+		snprintf(seen->binds + n, sizeof seen->binds - n, "%s%.*s", i ? "|" : "",
+			(int)q->binds[i].bytes.n, q->binds[i].bytes.n ? q->binds[i].bytes.p : "");
 	}
 	for (size_t i = 0; i < q->edge_count && i < LENGTH(seen->edges); i++)
 		seen->edges[i] = q->edges[i];
@@ -65,7 +65,8 @@ static struct fixture *begin_late(int client)
 	struct fixture *x = calloc(1, sizeof *x);
 	struct request_sink sink = { on_session, on_request, x };
 	struct match_options options = { 0 };
-	struct flow_info flow = { .client = client, .address = { { { 10, 0, 0, 1 }, 1000 }, { { 10, 0, 0, 2 }, 5432 } } };
+	struct flow_info flow = { .client = client,
+		.address = { { { 10, 0, 0, 1 }, 1000 }, { { 10, 0, 0, 2 }, 5432 } } };
 
 	x->now_ns = 1000;
 	x->match = match_new(&options, &sink, &x->ledger);

@@ -3,7 +3,8 @@
 #include "capture/packet.h"
 #include "tests/lib/wire.h"
 
-static const struct wire_segment hello = { 1, 2, 40000, 5432, 1000, 2000, TCP_ACK, { "hello", 5 }, 0 };
+static const struct wire_segment hello = { 1, 2, 40000, 5432, 1000, 2000, TCP_ACK, { "hello", 5 },
+	0 };
 
 static void ethernet_padding_is_not_payload(void **state)
 {
@@ -14,7 +15,8 @@ static void ethernet_padding_is_not_payload(void **state)
 
 	s.padding = 13;
 	wire_frame(&b, &s);
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
 	assert_int_equal(p.payload_n, 5);
 	assert_memory_equal(p.payload, "hello", 5);
 	assert_int_equal(p.from.port, 40000);
@@ -31,7 +33,8 @@ static void length_zero_means_to_the_end_of_the_frame(void **state)
 
 	wire_frame(&b, &hello);
 	b.p[16] = b.p[17] = 0;
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
 	assert_int_equal(p.wire_n, 5);
 	buf_free(&b);
 }
@@ -43,11 +46,14 @@ static void a_cut_packet_knows_its_true_length(void **state)
 	struct packet p;
 
 	wire_frame(&b, &hello);
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n - 3, b.n, &p), PACKET_TCP);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n - 3, b.n, &p), PACKET_TCP);
 	assert_int_equal(p.payload_n, 2);
 	assert_int_equal(p.wire_n, 5);
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, 50, b.n, &p), PACKET_CUT);
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, 50, 50, &p), PACKET_BAD);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, 50, b.n, &p), PACKET_CUT);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, 50, 50, &p), PACKET_BAD);
 	buf_free(&b);
 }
 
@@ -79,10 +85,12 @@ static void every_link_type_leads_to_the_segment(void **state)
 		buf_reset(&b);
 		buf_add(&b, cases[i].header, cases[i].n);
 		buf_add(&b, inner.p + 14, inner.n - 14);
-		assert_int_equal(packet_decode(cases[i].link, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
+		assert_int_equal(packet_decode(cases[i].link, (unsigned char *)b.p, b.n, b.n, &p),
+			PACKET_TCP);
 		assert_memory_equal(p.payload, "hello", 5);
 	}
-	assert_int_equal(packet_decode(105, (unsigned char *)b.p, b.n, b.n, &p), PACKET_UNKNOWN_LINK);
+	assert_int_equal(
+		packet_decode(105, (unsigned char *)b.p, b.n, b.n, &p), PACKET_UNKNOWN_LINK);
 	buf_free(&inner);
 	buf_free(&b);
 }
@@ -106,7 +114,8 @@ static void ipv6_extensions_are_walked(void **state)
 	/* As a fragment header with an offset. */
 	b.p[6] = 44;
 	b.p[42] = 1;
-	assert_int_equal(packet_decode(LINK_RAW, (unsigned char *)b.p, b.n, b.n, &p), PACKET_FRAGMENT);
+	assert_int_equal(
+		packet_decode(LINK_RAW, (unsigned char *)b.p, b.n, b.n, &p), PACKET_FRAGMENT);
 	buf_free(&tcp);
 	buf_free(&b);
 }
@@ -119,17 +128,22 @@ static void what_is_not_tcp_is_named(void **state)
 
 	wire_frame(&b, &hello);
 	b.p[23] = 17;
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_NOT_TCP);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_NOT_TCP);
 	b.p[23] = 6;
 	b.p[20] = 0x20;
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_FRAGMENT);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_FRAGMENT);
 	b.p[20] = 0x40;
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
 	b.p[46] = 0x10;
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_BAD);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_BAD);
 	b.p[12] = 0x08;
 	b.p[13] = 0x06;
-	assert_int_equal(packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_NOT_IP);
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_NOT_IP);
 	buf_free(&b);
 }
 

@@ -17,8 +17,8 @@ static void on_startup(void *data, struct slice parameters, int64_t time_ns)
 
 static void on_message(void *data, const struct pg_message *m)
 {
-	buf_addf(&((struct heard *)data)->text, "%c%c%d%s ", m->from_client ? 'c' : 's', m->type, (int)m->body.n,
-		m->is_whole ? "" : "-");
+	buf_addf(&((struct heard *)data)->text, "%c%c%d%s ", m->from_client ? 'c' : 's', m->type,
+		(int)m->body.n, m->is_whole ? "" : "-");
 }
 
 static void on_lost(void *data, bool from_client, int64_t time_ns)
@@ -236,7 +236,9 @@ static void startup_kinds_are_told_apart(void **state)
 	const char *other;
 
 	for (size_t i = 0; i < LENGTH(cases); i++)
-		assert_int_equal(pg_startup_kind((struct slice){ cases[i].bytes, cases[i].n }, &other), cases[i].kind);
+		assert_int_equal(
+			pg_startup_kind((struct slice){ cases[i].bytes, cases[i].n }, &other),
+			cases[i].kind);
 }
 
 int main(void)

@@ -84,9 +84,14 @@ static void literals_and_binds_are_scrubbed_in_order(void **state)
 {
 	(void)state;
 	struct fixture *x = begin();
-	struct raw_value binds[] = { { .bytes = SLICE("secretname") }, { .is_null = true }, { .bytes = SLICE("42") } };
-	struct raw_request raw = { .session = 1, .form = FORM_UNNAMED, .end_ns = 5,
-		.text = SLICE("select 'canary', $1, $2 from t where id = $3 and k = 17"), .binds = binds, .bind_count = 3 };
+	struct raw_value binds[] = { { .bytes = SLICE("secretname") }, { .is_null = true },
+		{ .bytes = SLICE("42") } };
+	struct raw_request raw = { .session = 1,
+		.form = FORM_UNNAMED,
+		.end_ns = 5,
+		.text = SLICE("select 'canary', $1, $2 from t where id = $3 and k = 17"),
+		.binds = binds,
+		.bind_count = 3 };
 	const struct request_record *q;
 
 	put(x, &raw);
@@ -113,7 +118,10 @@ static void unreadable_text_leaves_nothing(void **state)
 	(void)state;
 	struct fixture *x = begin();
 	struct raw_value bind = { .bytes = SLICE("bindcanary") };
-	struct raw_request raw = { .session = 1, .form = FORM_SIMPLE, .text = SLICE("select 'canary"), .binds = &bind,
+	struct raw_request raw = { .session = 1,
+		.form = FORM_SIMPLE,
+		.text = SLICE("select 'canary"),
+		.binds = &bind,
 		.bind_count = 1 };
 	const struct request_record *q;
 
@@ -132,7 +140,8 @@ static void a_secret_leaves_nothing(void **state)
 {
 	(void)state;
 	struct fixture *x = begin();
-	struct raw_request raw = { .session = 1, .form = FORM_SIMPLE,
+	struct raw_request raw = { .session = 1,
+		.form = FORM_SIMPLE,
 		.text = SLICE("alter role r password 'canarycanary'") };
 	const struct request_record *q;
 
@@ -150,7 +159,10 @@ static void unknown_text_keeps_its_binds(void **state)
 	(void)state;
 	struct fixture *x = begin();
 	struct raw_value bind = { .bytes = SLICE("7") };
-	struct raw_request raw = { .session = 1, .form = FORM_NAMED, .flags = REQUEST_TEXT_UNKNOWN, .binds = &bind,
+	struct raw_request raw = { .session = 1,
+		.form = FORM_NAMED,
+		.flags = REQUEST_TEXT_UNKNOWN,
+		.binds = &bind,
 		.bind_count = 1 };
 	const struct request_record *q;
 
@@ -167,7 +179,9 @@ static void copy_rows_are_scrubbed_by_field(void **state)
 {
 	(void)state;
 	struct fixture *x = begin();
-	struct raw_request raw = { .session = 1, .form = FORM_COPY_IN, .text = SLICE("copy t from stdin"),
+	struct raw_request raw = { .session = 1,
+		.form = FORM_COPY_IN,
+		.text = SLICE("copy t from stdin"),
 		.copy_data = SLICE("17\tcanary\\tx\t\\N\n18\t\t2026-01-02\n") };
 	struct raw_request csv = raw;
 	const struct request_record *q;
@@ -192,12 +206,21 @@ static void edges_point_at_the_value(void **state)
 	struct fixture *x = begin();
 	struct raw_value binds[] = { { .bytes = SLICE("1") }, { .bytes = SLICE("777") } };
 	struct edge edges[] = { { .from_seq = 0, .value = MATCH_EDGE_BIND | 1, .is_strong = true },
-		{ .from_seq = 0, .value = 0, .is_strong = true }, { .from_seq = 1, .value = 0, .is_strong = true },
+		{ .from_seq = 0, .value = 0, .is_strong = true },
+		{ .from_seq = 1, .value = 0, .is_strong = true },
 		{ .from_seq = 0, .value = MATCH_EDGE_BIND | 9 } };
-	struct raw_request first = { .session = 1, .seq = 0, .form = FORM_SIMPLE,
+	struct raw_request first = { .session = 1,
+		.seq = 0,
+		.form = FORM_SIMPLE,
 		.text = SLICE("insert into t(a) values (1) returning id") };
-	struct raw_request second = { .session = 1, .seq = 1, .form = FORM_UNNAMED, .text = SLICE("select 777, $1, $2"),
-		.binds = binds, .bind_count = 2, .edges = edges, .edge_count = 4 };
+	struct raw_request second = { .session = 1,
+		.seq = 1,
+		.form = FORM_UNNAMED,
+		.text = SLICE("select 777, $1, $2"),
+		.binds = binds,
+		.bind_count = 2,
+		.edges = edges,
+		.edge_count = 4 };
 	const struct request_record *q;
 
 	put(x, &first);
@@ -219,8 +242,13 @@ static void names_and_client_address_are_scrubbed_the_server_is_not(void **state
 {
 	(void)state;
 	struct fixture *x = begin();
-	struct raw_session raw = { .id = 1, .protocol = PROTOCOL_PG, .open_ns = 1, .client = SLICE("192.168.7.9"),
-		.server = SLICE("10.0.0.2:5432"), .user = SLICE("canaryuser"), .database = SLICE("canarydb"),
+	struct raw_session raw = { .id = 1,
+		.protocol = PROTOCOL_PG,
+		.open_ns = 1,
+		.client = SLICE("192.168.7.9"),
+		.server = SLICE("10.0.0.2:5432"),
+		.user = SLICE("canaryuser"),
+		.database = SLICE("canarydb"),
 		.application = SLICE("canaryapp") };
 
 	assert_true(x->sink.session(x->sink.data, &raw, &x->err));
