@@ -142,7 +142,11 @@ static void run_timers(struct drive *d)
 
 	drive_tell_time(d);
 	int64_t now_ns = d->now_ns;
-	while ((t = heap_first(&d->heap)) && t->wake_ns <= now_ns) {
+	/* Each at most once: signals and ticks are looked at in between, come what may. */
+	for (size_t left = d->heap.count; left > 0; left--) {
+		t = heap_first(&d->heap);
+		if (!t || t->wake_ns > now_ns)
+			return;
 		heap_remove(&d->heap, t);
 		lane_turn(d, (struct lane *)t);
 	}

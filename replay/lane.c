@@ -138,15 +138,21 @@ static void turn_closed(struct drive *d, struct lane *l)
 		sleep_long(d, l);
 		return;
 	}
+	/* Enough tries before the start; the next when its first request is due. */
+	if (!d->has_started && l->attempts >= ATTEMPTS_MAX) {
+		sleep_long(d, l);
+		return;
+	}
 	int64_t open_ns = open_time(d, l, item);
-	if (open_ns > d->now_ns)
+	if (open_ns > d->now_ns) {
 		sleep_until(d, l, open_ns);
-	else if (d->connecting >= CONNECTING_MAX)
+	} else if (d->connecting >= CONNECTING_MAX) {
 		sleep_until(d, l, d->now_ns + NS_PER_MS);
-	else
+	} else {
 		lane_open(d, l);
-	if (l->driver.state == DRIVER_CLOSED && l->attempts)
-		sleep_until(d, l, l->retry_ns);
+		if (l->driver.state == DRIVER_CLOSED)
+			sleep_until(d, l, l->retry_ns);
+	}
 }
 
 static struct driver_order order_of(const struct drive *d, const struct plan_item *item)
