@@ -228,6 +228,9 @@ static void arrays_are_scrubbed_by_element(void **state)
 	sqlscrub_bind(s.scrub, (struct slice){ raw.p + raw.n - 4, 4 }, 1, 23, false, &one);
 	assert_int_equal(one.action, VALUE_TOKEN);
 	assert_memory_equal(v.bytes.p + v.bytes.n - 4, one.bytes.p, 4);
+	/* An array of something else than its type says. */
+	sqlscrub_bind(s.scrub, raw, 1, 1009, false, &v);
+	assert_int_equal(v.action, VALUE_DROPPED);
 	/* Cut anywhere it is dropped, never half kept. */
 	for (size_t n = 0; n < raw.n; n++) {
 		struct slice cut = { raw.p, n };

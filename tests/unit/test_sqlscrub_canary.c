@@ -12,6 +12,7 @@ static const char *const statements[] = {
 	"SELECT * FROM t WHERE a = '%s' AND b > 1",
 	"SELECT E'%s\\n', N'%s', U&'%s'",
 	"SELECT E'x'\n'y\\'%s'",
+	"SELECT E'x'\n'y\\' %s ' -- '\n",
 	"SELECT 'a' -- %s\n'%s'",
 	"SELECT $$%s$$, $tag$ %s $tag$",
 	"SELECT 1 /* %s /* %s */ %s */",
