@@ -367,7 +367,8 @@ static void a_rule_for_all_other_columns_keeps_all_but_secrets(void **state)
 
 	assert_true(table_put(&s->policy.columns, SLICE("*"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
 	policy_seal(&s->policy);
-	scrub(s, "SELECT 1 FROM people WHERE mail = 'a@b.example' AND ssn = 'x' AND zip = '999' AND n = $1");
+	scrub(s,
+		"SELECT 1 FROM people WHERE mail = 'a@b.example' AND ssn = 'x' AND zip = '999' AND n = $1");
 	assert_int_equal(s->st.value_count, 4);
 	assert_true(slice_is(s->st.values[1].bytes, "'a@b.example'"));
 	assert_int_equal(s->st.values[1].action, VALUE_KEPT);
