@@ -39,23 +39,52 @@ void cell_plan(struct cell_plan *p, const struct recipe *recipe, bool wants_quie
 	}
 }
 
-void cell_inside(const struct cell *c, const struct cell_plan *plan, double lag_s, struct span *ret)
+static const struct recipe_condition *cause_of(const struct recipe *recipe)
 {
-	for (size_t i = 0; i < plan->inside_count; i++) {
-		struct span s = plan->inside[i];
-		int64_t least_ns = s.from_ns + (s.to_ns - s.from_ns) / 4;
-
-		for (size_t k = 0; k < c->job_run_count; k++) {
-			struct span ran = c->job_runs[k];
-			int64_t end_ns = ran.to_ns + (int64_t)(lag_s * 1e9);
-
-			if (ran.from_ns < s.from_ns || ran.from_ns >= s.to_ns || end_ns >= s.to_ns)
-				continue;
-			s.to_ns = end_ns > least_ns ? end_ns : least_ns;
-			break;
-		}
-		ret[i] = s;
+	for (size_t i = 0; i < recipe->condition_count; i++) {
+		if (*recipe->occurrences_of && strcmp(recipe->conditions[i].id, recipe->occurrences_of) == 0)
+			return &recipe->conditions[i];
 	}
+	return NULL;
+}
+
+/* The run that was started for a planned span; false when none was. */
+static bool run_of(const struct cell *c, const struct recipe_condition *cause, struct span s, struct span *ret)
+{
+	for (size_t k = 0; k < c->job_run_count && k < cause->offset_count; k++) {
+		int64_t planned_ns = (int64_t)(cause->offsets_s[k] * 1e9);
+
+		if (planned_ns >= s.from_ns - NS_PER_MS && planned_ns < s.to_ns) {
+			*ret = c->job_runs[k];
+			return true;
+		}
+	}
+	return false;
+}
+
+size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const struct recipe *recipe, struct span *ret)
+{
+	const struct recipe_condition *cause = c->job_runs ? cause_of(recipe) : NULL;
+	int64_t lag_ns = (int64_t)(recipe->lag_s * 1e9);
+	size_t n = 0;
+
+	for (size_t i = 0; i < plan->inside_count; i++) {
+		struct span s = plan->inside[i], ran;
+		int64_t length_ns = s.to_ns - s.from_ns;
+
+		if (cause && !run_of(c, cause, s, &ran))
+			continue;
+		if (cause) {
+			int64_t end_ns = ran.to_ns < 0 ? ran.from_ns + length_ns : ran.to_ns + lag_ns;
+
+			s.from_ns = ran.from_ns;
+			s.to_ns = end_ns - s.from_ns > length_ns / 4 ? end_ns : s.from_ns + length_ns / 4;
+		}
+		if (n > 0 && ret[n - 1].to_ns > s.from_ns)
+			ret[n - 1].to_ns = s.from_ns;
+		ret[n++] = s;
+	}
+	return n;
 }
 
 /* ---- conditions */
@@ -216,17 +245,16 @@ static void close_jobs(struct jobs *jobs, struct cell *c, const struct recipe *r
 		struct job *j = &jobs->items[i];
 
 		if (strcmp(j->condition->id, recipe->occurrences_of) == 0 && !c->job_runs &&
-			(c->job_runs = calloc(j->run_count + 1, sizeof(*c->job_runs)))) {
-			memcpy(c->job_runs, j->runs, j->run_count * sizeof(*c->job_runs));
-			c->job_run_count = j->run_count;
+			(c->job_runs = calloc(j->started + 1, sizeof(*c->job_runs)))) {
+			memcpy(c->job_runs, j->runs, j->started * sizeof(*c->job_runs));
+			c->job_run_count = j->started;
 		}
 		c->jobs_started += j->started;
-		c->jobs_overlapped += j->overlapped;
+		c->jobs_delayed += j->delayed;
 		if (j->failed > 0)
 			invalid(c, "'%s' failed: %.180s", j->condition->id, j->error);
 		else if (!job_was_sound(j))
-			invalid(c, "'%s' was started %llu times, not %zu", j->condition->id,
-				(unsigned long long)j->started, j->condition->offset_count);
+			invalid(c, "'%s' was never started", j->condition->id);
 		job_close(j);
 	}
 	jobs->count = 0;

@@ -46,24 +46,25 @@ struct cell_spec {
 
 struct cell {
 	bool is_valid;
-	/* When the condition behind the occurrences really ran, if it did. */
+	/* When the condition behind the occurrences really ran, by its offsets; NULL: off. */
 	struct span *job_runs;
 	size_t job_run_count;
 	char reason[240];
 	struct inside_request *requests; /* of the judged route, on the run's timeline */
 	size_t count;
 	uint64_t planned, sent, failed, skipped, censored;
-	uint64_t jobs_started, jobs_overlapped;
+	uint64_t jobs_started, jobs_delayed;
 	double cpu_share; /* of all cores, by the target; NAN: not seen */
 	double lateness_p99_ms;
 	int64_t took_ns; /* reset included */
 };
 
-/* Where the slowdown has to be looked for in this run: the plan's spans; where the
- * condition behind them ran for a shorter time here than in production, only until
- * its end plus lag, but never less than a quarter of the span. A lab that is faster is
- * not judged by the time in which nothing was held any more. */
-void cell_inside(const struct cell *c, const struct cell_plan *plan, double lag_s, struct span *ret);
+/* Where the slowdown has to be looked for in this run, into ret[CELL_SPANS_MAX]: the
+ * plan's spans; but where the condition behind the occurrences was on, from its own
+ * starts to its own ends plus lag (at least a quarter of the plan's span), so that a
+ * faster or slower lab is not judged by the time in which nothing was held. An
+ * occurrence that was never started is left out. */
+size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const struct recipe *recipe, struct span *ret);
 
 bool cell_run(struct cell *c, const struct cell_spec *spec, const struct run *r, struct err *e) MUST_USE;
 void cell_free(struct cell *c);

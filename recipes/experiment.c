@@ -105,6 +105,7 @@ bool experiment_prepare(struct experiment *x, const struct recipe *recipe, const
 		return err_set(e, ERR_INPUT, "the capture's path is too long");
 	if (!file_sha256(recipe->path, x->recipe_sha256, e) || !load_production(x, r, e))
 		return false;
+	x->ratio = judge_ratio(&x->sets.inside, &x->sets.outside, recipe->quantile, r->seed);
 	choose_conditions(x);
 	if (x->ablate.conditions == 0)
 		return err_set(e, ERR_INPUT, "%s: no condition is left to test", recipe->path);
@@ -230,8 +231,8 @@ bool experiment_run_inside(const struct experiment *x, const struct experiment_r
 	const struct cell_plan *plan = run->on == x->ablate.reference ? &x->reference_plan : &x->plan;
 	struct span spans[CELL_SPANS_MAX];
 
-	cell_inside(&run->cell, plan, x->recipe->lag_s, spans);
-	return inside_collect(set, run->cell.requests, run->cell.count, spans, plan->inside_count, e);
+	return inside_collect(set, run->cell.requests, run->cell.count, spans,
+		cell_inside(&run->cell, plan, x->recipe, spans), e);
 }
 
 bool experiment_arm_set(const struct experiment *x, uint32_t on, struct judge_set *ret, struct err *e)
@@ -346,7 +347,7 @@ static bool can_narrow(const struct experiment *x, size_t arm)
 	const struct ablate_arm *a = &x->ablate.arms[arm];
 
 	return a->has_verdict && a->verdict == VERDICT_UNSURE && runs_of(x, a->on, true) > 0 &&
-	       x->effects[arm].ratio.low >= JUDGE_RATIO_MIN;
+	       x->ratio.low >= JUDGE_RATIO_MIN;
 }
 
 /* One more run of each arm that is unsure only because its interval is wide, and of the

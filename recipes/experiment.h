@@ -49,6 +49,7 @@ struct experiment {
 	char capture[4096];
 	struct production production;
 	struct production_sets sets;
+	struct interval ratio; /* s / b; NAN without quiet time */
 	struct ablate ablate;
 	size_t tested[ABLATE_CONDITIONS_MAX]; /* indexes of the recipe's conditions by bit */
 	struct experiment_untested untested[RECIPE_CONDITIONS_MAX];

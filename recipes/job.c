@@ -291,9 +291,7 @@ static void collect(struct job *j)
 	while (j->is_busy && take_report(j, &report)) {
 		j->is_busy = false;
 		j->finished++;
-		if (report.is_ok && j->run_count < RECIPE_OFFSETS_MAX)
-			j->runs[j->run_count++] =
-				(struct span){ j->busy_since_ns, j->busy_since_ns + report.took_ns };
+		j->runs[j->started - 1].to_ns = j->busy_since_ns + report.took_ns;
 		if (!report.is_ok && j->failed++ == 0)
 			snprintf(j->error, sizeof(j->error), "%s", report.text);
 	}
@@ -306,29 +304,25 @@ void job_tick(struct job *j, int64_t elapsed_ns)
 	if (j->pid == 0)
 		return;
 	collect(j);
-	while (j->next < c->offset_count && (double)elapsed_ns >= c->offsets_s[j->next] * 1e9) {
-		int64_t late_ns = elapsed_ns - (int64_t)(c->offsets_s[j->next++] * 1e9);
-
-		if (j->is_busy) {
-			j->overlapped++;
-			continue;
-		}
-		if (write(j->to_fd, "s", 1) != 1) {
-			if (j->failed++ == 0)
-				snprintf(j->error, sizeof(j->error), "its runner is gone");
-			continue;
-		}
-		j->is_busy = true;
-		j->busy_since_ns = elapsed_ns;
-		j->started++;
-		if (late_ns > j->late_ns)
-			j->late_ns = late_ns;
+	while (j->due < c->offset_count && (double)elapsed_ns >= c->offsets_s[j->due] * 1e9) {
+		j->due++;
+		j->delayed += j->is_busy || j->started + 1 < j->due;
 	}
+	if (j->is_busy || j->started >= j->due || j->failed > 0)
+		return;
+	if (write(j->to_fd, "s", 1) != 1) {
+		j->failed++;
+		snprintf(j->error, sizeof(j->error), "its runner is gone");
+		return;
+	}
+	j->is_busy = true;
+	j->busy_since_ns = elapsed_ns;
+	j->runs[j->started++] = (struct span){ elapsed_ns, -1 };
 }
 
 bool job_was_sound(const struct job *j)
 {
-	return j->failed == 0 && j->started > 0 && j->started + j->overlapped == j->condition->offset_count;
+	return j->failed == 0 && j->started > 0;
 }
 
 void job_close(struct job *j)

@@ -5,8 +5,8 @@
  * loop: job_tick() only writes and reads a few bytes. An .sql file is split and its
  * statements run one by one over the runner's own connection, which checks the mark
  * first; an .sh file is run confined (confine.h). A start that falls due while the
- * previous one still runs is skipped and counted, as cron wrappers do it. The runner
- * dies with us.
+ * previous one still runs is made as soon as that ends, and counted: a cell packs
+ * occurrences closer than production had them. The runner dies with us.
  */
 #ifndef REPROD_JOB_H
 #define REPROD_JOB_H
@@ -22,13 +22,11 @@ struct job {
 	const struct recipe_condition *condition;
 	pid_t pid; /* 0: none */
 	int to_fd, from_fd;
-	size_t next; /* offset that is due next */
+	size_t due; /* offsets passed */
 	bool is_busy;
 	int64_t busy_since_ns; /* elapsed */
-	struct span runs[RECIPE_OFFSETS_MAX]; /* the finished ones that went well, elapsed */
-	size_t run_count;
-	uint64_t started, finished, failed, overlapped;
-	int64_t late_ns; /* worst start behind its offset */
+	struct span runs[RECIPE_OFFSETS_MAX]; /* by offset, elapsed; to_ns -1: not ended */
+	uint64_t started, finished, failed, delayed;
 	char error[256]; /* of the first failure */
 };
 
@@ -44,7 +42,7 @@ struct job_spec {
 bool job_open(struct job *j, const struct job_spec *spec, const struct run *r, struct err *e) MUST_USE;
 /* Starts what is due and collects what ended. */
 void job_tick(struct job *j, int64_t elapsed_ns);
-/* Whether each start was made and went well. */
+/* Whether starts were made and none failed. */
 bool job_was_sound(const struct job *j);
 /* Ends a running command and the runner; zeroed is fine. */
 void job_close(struct job *j);

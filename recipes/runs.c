@@ -47,7 +47,7 @@ static struct json *job_runs_json(const struct cell *c)
 
 	for (size_t i = 0; i < c->job_run_count; i++) {
 		json_append_int(list, c->job_runs[i].from_ns / 1000);
-		json_append_int(list, c->job_runs[i].to_ns / 1000);
+		json_append_int(list, c->job_runs[i].to_ns < 0 ? -1 : c->job_runs[i].to_ns / 1000);
 	}
 	return list;
 }
@@ -127,8 +127,9 @@ static bool read_run(struct experiment *x, const struct json *j, struct err *e)
 	c->count = count;
 	list = json_get(j, "job_runs");
 	c->job_run_count = json_count(list) / 2;
-	c->job_runs = calloc(c->job_run_count + 1, sizeof(*c->job_runs));
-	if (!c->job_runs) {
+	if (c->job_run_count > 0)
+		c->job_runs = calloc(c->job_run_count, sizeof(*c->job_runs));
+	if (c->job_run_count > 0 && !c->job_runs) {
 		cell_free(c);
 		return err_set(e, ERR_ENV, "memory ran out");
 	}
