@@ -507,6 +507,8 @@ static void parameter_status(struct pg_session *s, const struct pg_message *m)
 		return;
 	if (slice_is(name, "server_version"))
 		keep_text(value, server->version, sizeof server->version);
+	else if (slice_is(name, "standard_conforming_strings"))
+		s->is_backslash_escape = slice_is(value, "off");
 	else if (slice_is(name, "TimeZone"))
 		keep_text(value, server->time_zone, sizeof server->time_zone);
 }

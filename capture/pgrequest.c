@@ -168,6 +168,7 @@ void pg_request_emit(struct pg_session *s, struct pg_request *r)
 	if (!r->is_complete)
 		pg_request_complete(s, r, m->now_ns);
 	set_text(r);
+	q->is_backslash_escape = s->is_backslash_escape;
 	q->seq = s->next_seq++;
 	q->think_ns = -1;
 	if (q->seq)

@@ -84,6 +84,7 @@ struct pg_session {
 	int64_t previous_end_ns;
 	char state, emitted_state;
 	bool is_ready; /* a ReadyForQuery was seen */
+	bool is_backslash_escape; /* standard_conforming_strings is off */
 	bool is_skipping; /* an error: nothing is answered until Sync */
 	bool is_blurry; /* the answers no longer fit the queue: until ReadyForQuery */
 	bool has_stray; /* an answer without a request is going on */

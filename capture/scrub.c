@@ -339,6 +339,7 @@ static bool take_request(void *data, const struct raw_request *raw, struct err *
 	buf_reset(&s->bytes);
 	copy_plain(raw, &q);
 	if (!(raw->flags & REQUEST_TEXT_UNKNOWN) && raw->form != FORM_FUNCTION) {
+		sqlscrub_set_backslash_escape(s->sql, raw->is_backslash_escape);
 		sqlscrub_text(s->sql, raw->text, &st);
 		q.flags |= st.flags;
 	} else {

@@ -36,6 +36,7 @@ struct raw_request {
 	uint32_t in_flight;
 	uint32_t flags;
 	struct slice text; /* empty with REQUEST_TEXT_UNKNOWN */
+	bool is_backslash_escape; /* standard_conforming_strings is off in the session */
 	const struct raw_value *binds;
 	size_t bind_count;
 	uint64_t rows, bytes_in, bytes_out;

@@ -136,6 +136,23 @@ static void unreadable_text_leaves_nothing(void **state)
 	end(x);
 }
 
+/* With standard_conforming_strings off the quote after the backslash ends nothing. */
+static void backslashes_escape_where_the_session_says_so(void **state)
+{
+	static const char text[] = "SELECT 'it\\', zq_canary_tail, '\\'s'";
+	struct raw_request q = { .form = FORM_SIMPLE,
+		.text = slice_of(text),
+		.is_backslash_escape = true };
+	struct fixture *x = begin();
+
+	(void)state;
+	put(x, &q);
+	turn(x);
+	assert_int_equal(next(x)->value_count, 1);
+	assert_false(file_holds(x, "zq_canary_tail"));
+	end(x);
+}
+
 static void a_secret_leaves_nothing(void **state)
 {
 	(void)state;
@@ -267,6 +284,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(literals_and_binds_are_scrubbed_in_order),
 		cmocka_unit_test(unreadable_text_leaves_nothing),
+		cmocka_unit_test(backslashes_escape_where_the_session_says_so),
 		cmocka_unit_test(a_secret_leaves_nothing),
 		cmocka_unit_test(unknown_text_keeps_its_binds),
 		cmocka_unit_test(copy_rows_are_scrubbed_by_field),
