@@ -139,7 +139,7 @@ static void unreadable_text_leaves_nothing(void **state)
 /* With standard_conforming_strings off the quote after the backslash ends nothing. */
 static void backslashes_escape_where_the_session_says_so(void **state)
 {
-	static const char text[] = "SELECT 'it\\', zq_canary_tail, '\\'s'";
+	static const char text[] = "SELECT 'it\\', zq_canary_tail, \\'s'";
 	struct raw_request q = { .form = FORM_SIMPLE,
 		.text = slice_of(text),
 		.is_backslash_escape = true };
