@@ -245,6 +245,8 @@ static bool build_args(
 	a->argv[a->count++] = a->text[a->texts++];
 	a->argv[a->count++] = "-D";
 	a->argv[a->count++] = s->data_dir;
+	/* A copied configuration's collector would take the log elsewhere; a caller's may. */
+	add_own(a, "logging_collector", "off");
 	for (size_t i = 0; o->settings && o->settings[i]; i++) {
 		if (a->count + 20 > ARGS_MAX)
 			return err_set(e, ERR_USAGE, "too many server settings");
@@ -257,7 +259,6 @@ static bool build_args(
 	add_own(a, "port", port);
 	add_own(a, "unix_socket_directories", s->socket_dir);
 	add_own(a, "unix_socket_permissions", "0700");
-	add_own(a, "logging_collector", "off");
 	return true;
 }
 
