@@ -146,10 +146,13 @@ static bool has_stayed(const struct series_route *r, const struct split *s)
 	for (size_t i = 0; i < BLOCKS; i++) {
 		const struct counts *b = &blocks.items[i];
 
-		high += b->n > 0 && b->k / b->n >= 0.4 * share && b->k / b->n > 1.5 * before;
+		high += b->n > 0 && b->k / b->n >= before + 0.4 * (share - before) &&
+			b->k / b->n > 1.5 * before;
 	}
+	/* Where the last block has enough to tell, it has not come back. */
+	const struct counts *last = &blocks.items[BLOCKS - 1];
 	return high >= STEADY &&
-	       blocks.items[BLOCKS - 1].k / fmax(1, blocks.items[BLOCKS - 1].n) > before;
+	       (last->n * share < 10 || last->k / last->n >= before + 0.25 * (share - before));
 }
 
 static bool set_ratio(struct shift *shift, const struct series_route *r, size_t cell)
@@ -195,8 +198,9 @@ static void refine(struct split *best, const struct series_route *r, double side
 	if (split.score <= 0)
 		return;
 	split.score /= dispersion(r, &split);
-	/* Unless they are so few that the step is better seen in all requests. */
-	if (split.score >= fmax(score_min, 0.3 * best->score) && has_stayed(r, &split))
+	bool is_clear = split.score >= score_min && has_stayed(r, &split);
+	/* Later than the other, they must not be so few that all requests tell it better. */
+	if (is_clear && (split.cell < best->cell || split.score >= 0.3 * best->score))
 		*best = split;
 }
 
@@ -205,6 +209,7 @@ bool shift_find(struct shift *ret, const struct series_route *r)
 	static const double thresholds[] = { 0.5, 0.75, 0.9, 0.95, 0.98, 0.99 };
 	double side = fmax(SIDE_MIN, (double)r->requests / 10);
 	struct split best = { 0 };
+	double highest = 0, raw = 0; /* before the dispersion */
 	struct pool all;
 
 	*ret = (struct shift){ 0 };
@@ -217,11 +222,16 @@ bool shift_find(struct shift *ret, const struct series_route *r)
 		scan(&split, r, quantile_bin(&all, thresholds[i]), side);
 		if (split.score <= best.score)
 			continue;
+		highest = fmax(highest, split.score);
+		double score = split.score;
 		split.score /= dispersion(r, &split);
-		if (split.score > best.score && has_stayed(r, &split))
+		if (split.score > best.score && has_stayed(r, &split)) {
 			best = split;
+			raw = score;
+		}
 	}
-	if (best.score < score_min)
+	/* When the clearest step came back, a faint one that did not is a piece of it. */
+	if (best.score < score_min || raw < 0.3 * highest)
 		return false;
 	refine(&best, r, side);
 	ret->score = best.score;
