@@ -44,7 +44,7 @@ enum pglog_kind {
 	PGLOG_FETCH, /* a further Execute on an open portal */
 	PGLOG_FASTPATH, /* a function call by oid: no text */
 	PGLOG_DURATION, /* of the statement whose line came before */
-	PGLOG_PARSE_BIND, /* duration of Parse or Bind: part of no request */
+	PGLOG_PARSE_BIND, /* duration of Parse or Bind: the start of the Execute to come */
 	PGLOG_PLAN, /* auto_explain */
 	PGLOG_RECEIVED, /* a connection, not yet anybody's */
 	PGLOG_AUTHORIZED,
