@@ -109,6 +109,15 @@ static struct fixture *begin(void)
 	return x;
 }
 
+static void run_simple(struct fixture *x, const char *text)
+{
+	wire_query(&x->c, text);
+	client(x);
+	wire_done(&x->s, "SELECT 0");
+	wire_ready(&x->s, 'I');
+	server(x);
+}
+
 static void close_flow(struct fixture *x, enum flow_end why)
 {
 	if (x->owner)
@@ -468,10 +477,33 @@ static void copy_in_is_one_request_with_its_rows(void **state)
 	wire_done(&x->s, "COPY 2");
 	wire_ready(&x->s, 'I');
 	server(x);
-	assert_int_equal(x->count, 1);
+	run_simple(x, "select 'next'");
+	assert_int_equal(x->count, 2);
+	assert_string_equal(x->seen[1].text, "select 'next'");
+	assert_int_equal(x->seen[1].raw.flags, 0);
 	assert_int_equal(x->seen[0].raw.form, FORM_COPY_IN);
 	assert_int_equal(x->seen[0].raw.rows, 2);
 	assert_int_equal(x->seen[0].raw.copy_data.n, 12);
+	end(x);
+}
+
+/* An answer that fits nothing we know of: what is owed is doubtful until ReadyForQuery. */
+static void an_answer_that_does_not_fit_is_not_believed(void **state)
+{
+	(void)state;
+	struct fixture *x = begin();
+
+	wire_query(&x->c, "select 1");
+	client(x);
+	wire_bare(&x->s, '2');
+	wire_done(&x->s, "SELECT 77");
+	wire_ready(&x->s, 'I');
+	server(x);
+	run_simple(x, "select 2");
+	assert_int_equal(x->count, 2);
+	assert_true(x->seen[0].raw.flags & REQUEST_GAP);
+	assert_int_equal(x->seen[0].raw.rows, 0);
+	assert_int_equal(x->seen[1].raw.flags, 0);
 	end(x);
 }
 
@@ -809,6 +841,7 @@ int main(void)
 		cmocka_unit_test(a_failed_prepare_leaves_no_name),
 		cmocka_unit_test(a_portal_is_fetched_in_parts),
 		cmocka_unit_test(copy_in_is_one_request_with_its_rows),
+		cmocka_unit_test(an_answer_that_does_not_fit_is_not_believed),
 		cmocka_unit_test(an_unanswered_request_is_told_at_the_end),
 		cmocka_unit_test(a_fatal_error_is_an_answer),
 		cmocka_unit_test(a_cancelled_query_is_flagged),
