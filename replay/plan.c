@@ -115,6 +115,8 @@ struct plan *plan_open(const struct plan_options *o, struct err *e)
 	p->o = *o;
 	p->cap_bytes = o->cap_bytes ? o->cap_bytes : PLAN_BYTES_MAX;
 	plan_index_init(&p->index);
+	p->index.own = o->own;
+	p->index.own_count = o->own_count;
 	p->capture = rcap_open(o->path, e);
 	if (!p->capture || !prepare(p, e)) {
 		plan_close(p);
@@ -329,6 +331,11 @@ static bool is_lane_wanted(const struct plan *p, const struct plan_lane *lane)
 	return !p->o.max_sessions || lane->ordinal < p->o.max_sessions;
 }
 
+static bool is_lane_own(const struct plan_lane *lane)
+{
+	return lane->has_own && !lane->has_other;
+}
+
 static bool add_close(
 	struct plan *p, struct plan_lane *lane, const struct session_record *s, struct err *e)
 {
@@ -353,6 +360,10 @@ static bool add(struct plan *p, const struct rcap_item *item, struct err *e)
 	uint64_t session = is_session ? item->session.id : item->request.session;
 	struct plan_lane *lane = plan_index_lane(&p->index, session);
 
+	if (lane && is_lane_own(lane)) {
+		p->totals.own += !is_session;
+		return true;
+	}
 	if (!lane || !is_lane_wanted(p, lane))
 		return true;
 	return is_session ? add_close(p, lane, &item->session, e)

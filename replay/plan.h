@@ -77,6 +77,7 @@ struct plan_lane {
 	bool is_unit_wanted;
 	bool is_touched;
 	bool is_counted;
+	bool has_own, has_other; /* statements of a condition's own, and others */
 	struct plan_lane *next_touched;
 	int64_t closes_ns; /* capture time, 0 unknown */
 	int64_t opened_ns; /* capture time */
@@ -97,6 +98,10 @@ struct plan_options {
 	const char *route; /* or NULL */
 	bool is_serial;
 	bool is_closed;
+	/* Statements of a condition's own: a session that sends nothing else is what the
+	 * condition did in production, not traffic, and is left out. Fingerprints. */
+	const uint64_t *own;
+	size_t own_count;
 	bool is_looping; /* start over at the end, for ever */
 	size_t max_sessions;
 	uint64_t cap_bytes; /* 0: PLAN_BYTES_MAX */
@@ -128,6 +133,7 @@ const struct plan_cell *plan_cells(
 struct plan_totals {
 	uint64_t requests; /* queued so far */
 	uint64_t left_out; /* of transactions begun outside the windows */
+	uint64_t own; /* requests of sessions that were a condition's own */
 	uint64_t cells_refused; /* beyond PLAN_CELLS_MAX */
 	uint64_t sessions_refused;
 	int64_t busy_ns; /* sum of captured service times of the queued requests */

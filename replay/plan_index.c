@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "replay/plan_item.h"
+
 static int compare_cells(const void *pa, const void *pb)
 {
 	const struct plan_cell *a = pa, *b = pb;
@@ -96,10 +98,37 @@ static bool index_edges(struct plan_index *x, const struct request_record *q, st
 	return true;
 }
 
-static bool index_request(struct plan_index *x, const struct request_record *q, struct err *e)
+static bool is_own(const struct plan_index *x, uint64_t fingerprint)
 {
-	if (!lane_for(x, q->session, e))
+	for (size_t i = 0; i < x->own_count; i++)
+		if (x->own[i] == fingerprint)
+			return true;
+	return false;
+}
+
+/* BEGIN and COMMIT are everybody's. */
+static void index_owner(const struct plan_index *x, struct plan_lane *lane,
+	const struct rcap *capture, const struct request_record *q)
+{
+	const struct rcap_route *route = rcap_route(capture, q->route);
+
+	if (q->form == FORM_PREPARE || plan_item_verb(rcap_template(capture, q->template_id)))
+		return;
+	if (route && is_own(x, route->fingerprint))
+		lane->has_own = true;
+	else
+		lane->has_other = true;
+}
+
+static bool index_request(struct plan_index *x, const struct rcap *capture,
+	const struct request_record *q, struct err *e)
+{
+	struct plan_lane *lane = lane_for(x, q->session, e);
+
+	if (!lane)
 		return !e->kind;
+	if (x->own_count)
+		index_owner(x, lane, capture, q);
 	if (!x->requests || q->start_ns < x->first_ns)
 		x->first_ns = q->start_ns;
 	if (!x->requests || q->end_ns > x->last_ns)
@@ -134,7 +163,7 @@ bool plan_index_read(struct plan_index *x, struct rcap *capture, struct err *e)
 
 	while ((step = rcap_next(capture, &item, e)) == STEP_ITEM) {
 		bool ok = item.kind == RCAP_SESSION ? index_session(x, &item.session, e)
-						    : index_request(x, &item.request, e);
+						    : index_request(x, capture, &item.request, e);
 		if (!ok)
 			return false;
 	}

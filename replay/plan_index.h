@@ -15,6 +15,8 @@ struct plan_index {
 	uint64_t cells_refused;
 	struct table lanes; /* by session: flags, opened_ns and closes_ns are set */
 	uint64_t sessions_refused;
+	const uint64_t *own; /* fingerprints of a condition's own statements */
+	size_t own_count;
 };
 
 void plan_index_init(struct plan_index *x);

@@ -87,6 +87,7 @@ static void fill_in(
 
 	ret->sessions_planned = o->is_serial ? (t->sessions ? 1 : 0) : t->sessions;
 	ret->left_out = t->left_out;
+	ret->own_requests = t->own;
 	ret->passes = t->passes;
 	ret->was_capped = t->was_capped;
 	ret->planned_ns = schedule_length(plan_schedule(plan));
@@ -118,6 +119,8 @@ bool replay_run(const struct run *r, const struct replay_options *o, struct repl
 		.is_closed = o->is_closed,
 		.is_looping = o->loop_until_ns > 0,
 		.max_sessions = o->max_sessions,
+		.own = o->own_fingerprints,
+		.own_count = o->own_count,
 	};
 	struct measure *m = NULL;
 	bool ok = false;

@@ -30,6 +30,10 @@ struct replay_options {
 	bool is_closed; /* next request as soon as the answer came, think time kept */
 	int64_t loop_until_ns; /* traffic starts over until this much time has passed; 0: once */
 	const char *route; /* only this route (fragment or fingerprint in hex), or NULL */
+	/* Fingerprints of the conditions' own statements: captured sessions that sent
+	 * nothing else are the conditions themselves, and are left out of the traffic. */
+	const uint64_t *own_fingerprints;
+	size_t own_count;
 	uint64_t judged_fingerprint; /* samples are kept for this route; 0: for none */
 	int64_t request_timeout_ns; /* unanswered after this: censored; 0: 60 s */
 	size_t max_sessions; /* 0: all */
@@ -91,6 +95,7 @@ struct replay_result {
 	uint64_t prepares; /* Parse messages of their own, not in planned */
 	uint64_t connects, connects_failed; /* to the target */
 	uint64_t left_out; /* requests of transactions begun outside the windows */
+	uint64_t own_requests; /* of sessions that were a condition's own */
 	uint64_t keys_substituted;
 	uint32_t passes; /* over the windows, finished */
 	bool was_capped; /* the plan did not fit in memory and was read on during the run */

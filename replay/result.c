@@ -73,6 +73,7 @@ static void add_counts(const struct replay_result *r, struct json *j)
 	json_set_int(j, "failed", (int64_t)r->failed);
 	json_set_int(j, "unanswered", (int64_t)r->censored);
 	json_set_int(j, "left_out", (int64_t)r->left_out);
+	json_set_int(j, "own_requests", (int64_t)r->own_requests);
 	json_set_int(j, "prepares", (int64_t)r->prepares);
 	json_set_int(j, "keys_substituted", (int64_t)r->keys_substituted);
 	json_set_int(j, "connects", (int64_t)r->connects);

@@ -109,6 +109,44 @@ static void sessions_have_their_requests_in_order(void **state)
 	plan_close(p);
 }
 
+static uint64_t fingerprint_in(const char *script, const char *fragment)
+{
+	struct err e = { 0 };
+	struct rcap *capture;
+	uint64_t fingerprint;
+
+	make(script);
+	capture = rcap_open(path, &e);
+	assert_non_null(capture);
+	fingerprint = rcap_find_route(capture, slice_of(fragment))->fingerprint;
+	rcap_close(capture);
+	return fingerprint;
+}
+
+/* The job's session is the condition; a client that also runs its statement is not. */
+static void a_conditions_own_sessions_are_no_traffic(void **state)
+{
+	static const char script[] = "session 1 0 0\n"
+				     "session 2 0 60\n"
+				     "session 3 0 0\n"
+				     "2 10 5 IT simple 0 | begin\n"
+				     "2 20 25 TT simple 1 | lock t\n"
+				     "2 50 1 TI simple 0 | commit\n"
+				     "1 15 1 II simple 1 | select b\n"
+				     "3 16 1 II simple 1 | lock t\n"
+				     "3 18 1 II simple 1 | select b\n";
+	const uint64_t own[] = { fingerprint_in(script, "lock t") };
+	struct plan *p = plan_of(script, (struct plan_options){ .own = own, .own_count = 1 });
+
+	(void)state;
+	fill(p);
+	for (struct plan_lane *lane; (lane = plan_next_touched(p));)
+		assert_int_not_equal(lane->session, 2);
+	assert_int_equal(plan_totals(p)->requests, 3);
+	assert_int_equal(plan_totals(p)->own, 3);
+	plan_close(p);
+}
+
 static void a_transaction_belongs_to_the_window_of_its_start(void **state)
 {
 	/* begin at 10 is inside, its commit at 50 is not; the window from 18 has its update. */
@@ -348,6 +386,7 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(sessions_have_their_requests_in_order),
+		cmocka_unit_test(a_conditions_own_sessions_are_no_traffic),
 		cmocka_unit_test(a_transaction_belongs_to_the_window_of_its_start),
 		cmocka_unit_test(a_transaction_whose_start_was_not_seen_is_left_out),
 		cmocka_unit_test(without_states_the_verbs_tell_transactions),
