@@ -38,7 +38,6 @@ static const char *const log_settings[] = {
 	"log_file_mode=0644",
 	"log_rotation_age=0",
 	"log_rotation_size=0",
-	"log_min_duration_statement=0",
 	"log_connections=on",
 	"log_disconnections=on",
 };
@@ -303,6 +302,19 @@ static bool play_beside_capture(struct production *p, const struct run *r, struc
 	return ok;
 }
 
+/* Statements of the play only, not those that made the database; and the clone taken
+ * later does not inherit it. */
+static bool log_statements(struct production *p, bool is_on, struct err *e)
+{
+	struct pg *c CLEANUP(pg_cleanup) = pg_open(p->dsn, &(struct pg_options){ 0 }, e);
+
+	return c && pg_exec(c, e,
+			    is_on ? "ALTER DATABASE " PRODUCTION_DATABASE
+				    " SET log_min_duration_statement = 0"
+				  : "ALTER DATABASE " PRODUCTION_DATABASE
+				    " RESET log_min_duration_statement");
+}
+
 /* Reads the server log after the play; the server keeps writing, the past is whole. */
 static bool capture_log(struct production *p, const struct run *r, struct err *e)
 {
@@ -326,7 +338,8 @@ bool production_play(struct production *p, const struct run *r, struct err *e)
 	if (!write_policy(p, e))
 		return false;
 	if (!p->is_wire)
-		return play_beside_capture(p, r, e) && capture_log(p, r, e);
+		return log_statements(p, true, e) && play_beside_capture(p, r, e) &&
+		       log_statements(p, false, e) && capture_log(p, r, e);
 	ok = start_capture(p, &capture, r, e) && play_beside_capture(p, r, e) &&
 	     proc_wait(&capture, r, e);
 	if (ok && proc_exit_code(&capture) != 0) {

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "recipes/job.h"
+#include "recipes/own.h"
 #include "recipes/switch.h"
 #include "replay/replay.h"
 
@@ -316,8 +317,22 @@ static void weigh(struct cell *c, const struct cell_spec *s, const struct replay
 		check_outcome(c, s, result);
 }
 
+/* Captured sessions of the recipe's jobs are the conditions, not the traffic. */
+static bool find_own(struct own *own, const struct recipe *recipe, struct err *e)
+{
+	for (size_t i = 0; i < recipe->condition_count; i++) {
+		const struct recipe_condition *c = &recipe->conditions[i];
+		char path[4096];
+
+		if (c->how == SWITCH_FILE && recipe_resolve(recipe, c->file, path) && !own_add_file(own, path, e))
+			return false;
+	}
+	return true;
+}
+
 static bool drive(struct cell *c, const struct cell_spec *s, const struct run *r, struct err *e)
 {
+	struct own own = { 0 };
 	struct replay_window windows[RECIPE_WINDOWS_MAX];
 	struct replay_result result = { 0 };
 	struct jobs jobs = { 0 };
@@ -330,6 +345,7 @@ static bool drive(struct cell *c, const struct cell_spec *s, const struct run *r
 		.speed = s->recipe->speed,
 		.is_serial = is_serial,
 		.loop_until_ns = is_serial ? s->plan->length_ns : 0,
+		.own_fingerprints = own.fingerprints,
 		.judged_fingerprint = s->recipe->fingerprint,
 		.request_timeout_ns = REQUEST_TIMEOUT_NS,
 		.tick = tick,
@@ -340,6 +356,9 @@ static bool drive(struct cell *c, const struct cell_spec *s, const struct run *r
 
 		windows[i] = (struct replay_window){ w->from_ns, w->to_ns };
 	}
+	if (!find_own(&own, s->recipe, e))
+		return false;
+	options.own_count = own.count;
 	ok = open_jobs(&jobs, s, r, e);
 	sees_cpu = ok && site_cpu_ns(s->site, &cpu_before_ns);
 	ok = ok && replay_run(r, &options, &result, e);
