@@ -117,6 +117,17 @@ void pg_names_init(struct pg_names *n, struct pg_texts *texts)
 	table_init(&n->portals, PG_NAMES_MAX);
 }
 
+static struct pg_statement **recent_of(struct pg_names *n, struct slice name)
+{
+	return &n->recent[name.p[name.n - 1] & 15];
+}
+
+static struct pg_statement *take_out(struct pg_names *n, struct slice name)
+{
+	*recent_of(n, name) = NULL;
+	return table_remove(&n->statements, name);
+}
+
 /* Puts s in its place and hands out what was there. False at the cap. */
 static bool place(struct pg_names *n, struct pg_statement *s, struct pg_statement **ret_replaced)
 {
@@ -125,7 +136,7 @@ static bool place(struct pg_names *n, struct pg_statement *s, struct pg_statemen
 		n->unnamed = s;
 		return true;
 	}
-	*ret_replaced = table_remove(&n->statements, s->name);
+	*ret_replaced = take_out(n, s->name);
 	return table_put(&n->statements, s->name, s);
 }
 
@@ -162,7 +173,7 @@ void pg_names_put_back(struct pg_names *n, struct pg_statement *refused, struct 
 		return;
 	}
 	if (!old) {
-		table_remove(&n->statements, refused->name);
+		take_out(n, refused->name);
 		pg_statement_drop(n, refused);
 		return;
 	}
@@ -178,10 +189,19 @@ void pg_names_put_back(struct pg_names *n, struct pg_statement *refused, struct 
 
 struct pg_statement *pg_names_statement(struct pg_names *n, struct slice name)
 {
-	struct pg_statement *s = name.n ? table_get(&n->statements, name) : n->unnamed;
-	struct pg_statement *replaced;
+	struct pg_statement *s = n->unnamed, *replaced;
 
-	return s ? s : pg_names_prepare(n, name, (struct slice){ 0 }, false, &replaced);
+	if (name.n) {
+		s = *recent_of(n, name);
+		if (s && slice_same(s->name, name))
+			return s;
+		s = table_get(&n->statements, name);
+	}
+	if (!s)
+		s = pg_names_prepare(n, name, (struct slice){ 0 }, false, &replaced);
+	if (s && name.n)
+		*recent_of(n, name) = s;
+	return s;
 }
 
 void pg_statement_set_types(struct pg_statement *s, const uint32_t *types, uint32_t count)
@@ -270,7 +290,7 @@ void pg_names_close_statement(struct pg_names *n, struct slice name)
 	struct pg_statement *s = n->unnamed;
 
 	if (name.n)
-		s = table_remove(&n->statements, name);
+		s = take_out(n, name);
 	else
 		n->unnamed = NULL;
 	pg_statement_drop(n, s);
@@ -284,6 +304,7 @@ void pg_names_close_all(struct pg_names *n)
 	pg_names_close_portals(n);
 	pg_statement_drop(n, n->unnamed);
 	n->unnamed = NULL;
+	memset(n->recent, 0, sizeof n->recent);
 	for (size_t at = 0; table_next(&n->statements, &at, &key, &value);)
 		pg_statement_drop(n, value);
 	table_free(&n->statements);

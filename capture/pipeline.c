@@ -105,8 +105,10 @@ static void note_time(struct pipeline *p, int64_t time_ns)
 	/* Stamps of several interfaces may step back a little: time does not. */
 	if (time_ns > p->now_ns)
 		p->now_ns = time_ns;
-	p->has_ns |= time_ns % NS_PER_US != 0;
-	p->has_us |= time_ns % NS_PER_MS != 0;
+	if (!p->has_ns) {
+		p->has_ns = time_ns % NS_PER_US != 0;
+		p->has_us |= time_ns % NS_PER_MS != 0;
+	}
 }
 
 bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, struct err *e)

@@ -9,6 +9,7 @@
 struct pcap_source {
 	struct source base;
 	pcap_t *pcap;
+	int link;
 	uint64_t packets;
 };
 
@@ -23,7 +24,7 @@ static enum step pcap_source_next(struct source *base, struct source_packet *ret
 		s->packets++;
 		/* With nanosecond precision tv_usec holds nanoseconds. */
 		*ret = (struct source_packet){ (int64_t)h->ts.tv_sec * NS_PER_S + h->ts.tv_usec,
-			pcap_datalink(s->pcap), bytes, h->caplen, h->len };
+			s->link, bytes, h->caplen, h->len };
 		return STEP_ITEM;
 	}
 	if (got == PCAP_ERROR_BREAK)
@@ -79,7 +80,8 @@ struct source *source_pcap_open(const char *path, struct err *e)
 		free(s);
 		return NULL;
 	}
-	if (!packet_knows_link(pcap_datalink(s->pcap))) {
+	s->link = pcap_datalink(s->pcap);
+	if (!packet_knows_link(s->link)) {
 		const char *name = pcap_datalink_val_to_name(pcap_datalink(s->pcap));
 
 		err_set(e, ERR_INPUT, "link type %s (%d) is not known here", name ? name : "?",
