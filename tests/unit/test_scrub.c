@@ -140,9 +140,9 @@ static void unreadable_text_leaves_nothing(void **state)
 static void backslashes_escape_where_the_session_says_so(void **state)
 {
 	static const char text[] = "SELECT 'it\\', zq_canary_tail, \\'s'";
-	struct raw_request q = { .form = FORM_SIMPLE,
-		.text = slice_of(text),
-		.is_backslash_escape = true };
+	struct raw_request q = {
+		.form = FORM_SIMPLE, .text = slice_of(text), .is_backslash_escape = true
+	};
 	struct fixture *x = begin();
 
 	(void)state;
