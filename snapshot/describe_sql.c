@@ -40,6 +40,30 @@
 	") OVER (), 0) AS span FROM unnest(s.histogram_bounds::text::text[]) WITH ORDINALITY AS u (v, i)) g" \
 	" WHERE p IS NOT NULL AND span IS NOT NULL)"
 
+/* Columns of pg_stat_user_tables; n_ins_since_vacuum came with 13. */
+#define ACTIVITY_SQL(inserted_since_vacuum)                                                               \
+	"SELECT schemaname, relname, n_live_tup, n_dead_tup, n_mod_since_analyze, " inserted_since_vacuum \
+	", n_tup_ins, n_tup_upd, n_tup_del, n_tup_hot_upd, seq_scan, idx_scan,"                           \
+	" extract(epoch FROM last_vacuum), extract(epoch FROM last_autovacuum),"                          \
+	" extract(epoch FROM last_analyze), extract(epoch FROM last_autoanalyze),"                        \
+	" vacuum_count + autovacuum_count, analyze_count + autoanalyze_count"                             \
+	" FROM pg_stat_user_tables WHERE schemaname <> 'reprod' ORDER BY 1, 2"
+
+#define ACTIVITY_FIELDS                                                                            \
+	{                                                                                          \
+		{ "schema", FIELD_NAME }, { "name", FIELD_NAME }, { "live", FIELD_NUMBER },        \
+			{ "dead", FIELD_NUMBER }, { "modified_since_analyze", FIELD_NUMBER },      \
+			{ "inserted_since_vacuum", FIELD_NUMBER }, { "inserted", FIELD_NUMBER },   \
+			{ "updated", FIELD_NUMBER }, { "deleted", FIELD_NUMBER },                  \
+			{ "hot_updated", FIELD_NUMBER }, { "seq_scans", FIELD_NUMBER },            \
+			{ "index_scans", FIELD_NUMBER }, { "last_vacuum", FIELD_TIME },            \
+			{ "last_autovacuum", FIELD_TIME }, { "last_analyze", FIELD_TIME },         \
+			{ "last_autoanalyze", FIELD_TIME }, { "vacuums", FIELD_NUMBER },           \
+		{                                                                                  \
+			"analyzes", FIELD_NUMBER                                                   \
+		}                                                                                  \
+	}
+
 const struct question describe_questions[] = {
 	{ "identity", NULL, 0, 0,
 		"SELECT current_setting('server_version_num'), current_setting('server_version'), current_database(),"
@@ -100,38 +124,9 @@ const struct question describe_questions[] = {
 			{ "parent_schema", FIELD_NAME }, { "parent", FIELD_NAME },
 			{ "has_children", FIELD_FLAG }, { "has_row_security", FIELD_FLAG } },
 		GRANT_MONITOR },
-	{ "activity", "tables", 13, 0,
-		"SELECT schemaname, relname, n_live_tup, n_dead_tup, n_mod_since_analyze, n_ins_since_vacuum, n_tup_ins,"
-		" n_tup_upd, n_tup_del, n_tup_hot_upd, seq_scan, idx_scan, extract(epoch FROM last_vacuum),"
-		" extract(epoch FROM last_autovacuum), extract(epoch FROM last_analyze),"
-		" extract(epoch FROM last_autoanalyze), vacuum_count + autovacuum_count, analyze_count + autoanalyze_count"
-		" FROM pg_stat_user_tables WHERE schemaname <> 'reprod' ORDER BY 1, 2",
-		{ { "schema", FIELD_NAME }, { "name", FIELD_NAME }, { "live", FIELD_NUMBER },
-			{ "dead", FIELD_NUMBER }, { "modified_since_analyze", FIELD_NUMBER },
-			{ "inserted_since_vacuum", FIELD_NUMBER }, { "inserted", FIELD_NUMBER },
-			{ "updated", FIELD_NUMBER }, { "deleted", FIELD_NUMBER },
-			{ "hot_updated", FIELD_NUMBER }, { "seq_scans", FIELD_NUMBER },
-			{ "index_scans", FIELD_NUMBER }, { "last_vacuum", FIELD_TIME },
-			{ "last_autovacuum", FIELD_TIME }, { "last_analyze", FIELD_TIME },
-			{ "last_autoanalyze", FIELD_TIME }, { "vacuums", FIELD_NUMBER },
-			{ "analyzes", FIELD_NUMBER } },
+	{ "activity", "tables", 13, 0, ACTIVITY_SQL("n_ins_since_vacuum"), ACTIVITY_FIELDS,
 		GRANT_MONITOR },
-	{ "activity", "tables", 0, 12,
-		"SELECT schemaname, relname, n_live_tup, n_dead_tup, n_mod_since_analyze, NULL, n_tup_ins,"
-		" n_tup_upd, n_tup_del, n_tup_hot_upd, seq_scan, idx_scan, extract(epoch FROM last_vacuum),"
-		" extract(epoch FROM last_autovacuum), extract(epoch FROM last_analyze),"
-		" extract(epoch FROM last_autoanalyze), vacuum_count + autovacuum_count, analyze_count + autoanalyze_count"
-		" FROM pg_stat_user_tables WHERE schemaname <> 'reprod' ORDER BY 1, 2",
-		{ { "schema", FIELD_NAME }, { "name", FIELD_NAME }, { "live", FIELD_NUMBER },
-			{ "dead", FIELD_NUMBER }, { "modified_since_analyze", FIELD_NUMBER },
-			{ "inserted_since_vacuum", FIELD_NUMBER }, { "inserted", FIELD_NUMBER },
-			{ "updated", FIELD_NUMBER }, { "deleted", FIELD_NUMBER },
-			{ "hot_updated", FIELD_NUMBER }, { "seq_scans", FIELD_NUMBER },
-			{ "index_scans", FIELD_NUMBER }, { "last_vacuum", FIELD_TIME },
-			{ "last_autovacuum", FIELD_TIME }, { "last_analyze", FIELD_TIME },
-			{ "last_autoanalyze", FIELD_TIME }, { "vacuums", FIELD_NUMBER },
-			{ "analyzes", FIELD_NUMBER } },
-		GRANT_MONITOR },
+	{ "activity", "tables", 0, 12, ACTIVITY_SQL("NULL"), ACTIVITY_FIELDS, GRANT_MONITOR },
 	{ "indexes", "indexes", 0, 0,
 		"SELECT n.nspname, t.relname, c.relname, a.amname, i.indisunique, i.indisprimary, i.indisvalid,"
 		" i.indpred IS NOT NULL, i.indexprs IS NOT NULL, c.relpages, c.reltuples,"
