@@ -54,7 +54,8 @@ const struct ablate_arm *ablate_implied(const struct ablate *a, uint32_t on)
 	for (size_t i = 0; i < a->count; i++) {
 		const struct ablate_arm *arm = &a->arms[i];
 
-		if (arm->has_verdict && arm->verdict == VERDICT_NOT && arm->on != on && (on & ~arm->on) == 0)
+		if (arm->has_verdict && arm->verdict == VERDICT_NOT && arm->on != on &&
+			(on & ~arm->on) == 0)
 			return arm;
 	}
 	return NULL;
@@ -136,8 +137,8 @@ size_t ablate_minimal(const struct ablate *a, uint32_t *sets, size_t max)
 	size_t n = 0;
 
 	for (size_t i = 0; i < a->count; i++) {
-		bool is_smallest = a->arms[i].has_verdict &&
-				   a->arms[i].verdict == VERDICT_REPRODUCED;
+		bool is_smallest =
+			a->arms[i].has_verdict && a->arms[i].verdict == VERDICT_REPRODUCED;
 
 		for (size_t k = 0; k < a->count && is_smallest; k++) {
 			uint32_t other = a->arms[k].on;

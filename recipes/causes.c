@@ -103,8 +103,8 @@ static void add_correlated(struct causes *c, const struct draft_options *o)
 
 static bool is_state(const char *id)
 {
-	return strcmp(id, "stats") == 0 || strcmp(id, "bloat") == 0 || strncmp(id, "setting:", 8) == 0 ||
-	       strncmp(id, "index:", 6) == 0;
+	return strcmp(id, "stats") == 0 || strcmp(id, "bloat") == 0 ||
+	       strncmp(id, "setting:", 8) == 0 || strncmp(id, "index:", 6) == 0;
 }
 
 static void add_differences(struct causes *c, const struct draft_options *o)
@@ -128,8 +128,8 @@ bool causes_choose(struct causes *c, const struct draft_options *o, struct err *
 {
 	*c = (struct causes){ .left_out = json_array() };
 	if (o->conditions && o->conditions->count > RECIPE_CONDITIONS_MAX)
-		return err_set(e, ERR_USAGE, "%zu conditions, at most %d can be tested", o->conditions->count,
-			RECIPE_CONDITIONS_MAX);
+		return err_set(e, ERR_USAGE, "%zu conditions, at most %d can be tested",
+			o->conditions->count, RECIPE_CONDITIONS_MAX);
 	for (size_t i = 0; o->conditions && i < o->conditions->count; i++)
 		add(c, o, o->conditions->items[i], "asked for");
 	if (c->count > 0)
@@ -160,7 +160,8 @@ size_t causes_starts(const struct cause *c, int64_t *starts_ns, size_t max)
 	return n;
 }
 
-static int64_t effect_end(const struct json *cause, const struct json *run, int64_t start_ns, double lag_s)
+static int64_t effect_end(
+	const struct json *cause, const struct json *run, int64_t start_ns, double lag_s)
 {
 	double duration_s = json_number(json_get(cause, "duration_s"), 0);
 	int64_t end_ns = start_ns, by_duration_ns;
@@ -219,7 +220,8 @@ size_t causes_occurrences(const struct causes *c, struct span *spans, size_t max
 
 /* ---- as JSON */
 
-static bool set_file(struct json *on, const struct cause *c, const struct draft_options *o, struct err *e)
+static bool set_file(
+	struct json *on, const struct cause *c, const struct draft_options *o, struct err *e)
 {
 	char relative[4096], hex[65];
 
@@ -270,7 +272,8 @@ static void set_words(struct json *on, struct json *off, enum recipe_switch how)
 		const char *on, *off;
 	} words[] = {
 		{ SWITCH_DATA, "the snapshot (--target)", "the test database (--test-target)" },
-		{ SWITCH_CONCURRENCY, "the captured sessions", "one connection, one request after another" },
+		{ SWITCH_CONCURRENCY, "the captured sessions",
+			"one connection, one request after another" },
 		{ SWITCH_STATS, "statistics as frozen", "ANALYZE after the reset" },
 		{ SWITCH_BLOAT, "tables as frozen", "VACUUM FULL after the reset" },
 	};
@@ -290,7 +293,8 @@ struct json *causes_condition(const struct cause *c, const struct draft_options 
 	char kind[64];
 	bool ok = true;
 
-	snprintf(kind, sizeof(kind), "%.*s", colon ? (int)(colon - c->id) : (int)strlen(c->id), c->id);
+	snprintf(kind, sizeof(kind), "%.*s", colon ? (int)(colon - c->id) : (int)strlen(c->id),
+		c->id);
 	json_set_text(j, "id", c->id);
 	json_set_text(j, "kind", kind);
 	json_set_text(j, "source", c->source);

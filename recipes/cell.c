@@ -29,7 +29,8 @@ void cell_plan(struct cell_plan *p, const struct recipe *recipe, bool wants_quie
 			continue;
 		p->windows[p->window_count++] = i;
 		if (w->is_quiet)
-			p->quiet[p->quiet_count++] = (struct span){ p->length_ns, p->length_ns + length_ns };
+			p->quiet[p->quiet_count++] =
+				(struct span){ p->length_ns, p->length_ns + length_ns };
 		if (has_inside && p->inside_count > 0 && w->occurrence == last)
 			p->inside[p->inside_count - 1].to_ns = to_ns;
 		else if (has_inside)
@@ -43,14 +44,16 @@ void cell_plan(struct cell_plan *p, const struct recipe *recipe, bool wants_quie
 static const struct recipe_condition *cause_of(const struct recipe *recipe)
 {
 	for (size_t i = 0; i < recipe->condition_count; i++) {
-		if (*recipe->occurrences_of && strcmp(recipe->conditions[i].id, recipe->occurrences_of) == 0)
+		if (*recipe->occurrences_of &&
+			strcmp(recipe->conditions[i].id, recipe->occurrences_of) == 0)
 			return &recipe->conditions[i];
 	}
 	return NULL;
 }
 
 /* The run that was started for a planned span; false when none was. */
-static bool run_of(const struct cell *c, const struct recipe_condition *cause, struct span s, struct span *ret)
+static bool run_of(
+	const struct cell *c, const struct recipe_condition *cause, struct span s, struct span *ret)
 {
 	for (size_t k = 0; k < c->job_run_count && k < cause->offset_count; k++) {
 		int64_t planned_ns = (int64_t)(cause->offsets_s[k] * 1e9);
@@ -63,7 +66,8 @@ static bool run_of(const struct cell *c, const struct recipe_condition *cause, s
 	return false;
 }
 
-size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const struct recipe *recipe, struct span *ret)
+size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const struct recipe *recipe,
+	struct span *ret)
 {
 	const struct recipe_condition *cause = c->job_runs ? cause_of(recipe) : NULL;
 	int64_t lag_ns = (int64_t)(recipe->lag_s * 1e9);
@@ -76,10 +80,12 @@ size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const str
 		if (cause && !run_of(c, cause, s, &ran))
 			continue;
 		if (cause) {
-			int64_t end_ns = ran.to_ns < 0 ? ran.from_ns + length_ns : ran.to_ns + lag_ns;
+			int64_t end_ns =
+				ran.to_ns < 0 ? ran.from_ns + length_ns : ran.to_ns + lag_ns;
 
 			s.from_ns = ran.from_ns;
-			s.to_ns = end_ns - s.from_ns > length_ns / 4 ? end_ns : s.from_ns + length_ns / 4;
+			s.to_ns = end_ns - s.from_ns > length_ns / 4 ? end_ns
+								     : s.from_ns + length_ns / 4;
 		}
 		if (n > 0 && ret[n - 1].to_ns > s.from_ns)
 			ret[n - 1].to_ns = s.from_ns;
@@ -90,7 +96,8 @@ size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const str
 
 /* ---- conditions */
 
-static const struct recipe_condition *condition_of(const struct cell_spec *s, enum recipe_switch how)
+static const struct recipe_condition *condition_of(
+	const struct cell_spec *s, enum recipe_switch how)
 {
 	for (size_t i = 0; i < s->recipe->condition_count; i++) {
 		if (s->recipe->conditions[i].how == how && s->is_tested[i])
@@ -109,7 +116,8 @@ static bool is_off(const struct cell_spec *s, enum recipe_switch how)
 /* What lives in the snapshot does not exist in the test database. */
 static bool is_void(const struct cell_spec *s, size_t i)
 {
-	return !s->is_tested[i] || (s->recipe->conditions[i].is_in_snapshot && is_off(s, SWITCH_DATA));
+	return !s->is_tested[i] ||
+	       (s->recipe->conditions[i].is_in_snapshot && is_off(s, SWITCH_DATA));
 }
 
 static bool reset(const struct cell_spec *s, const struct run *r, struct err *e)
@@ -119,8 +127,8 @@ static bool reset(const struct cell_spec *s, const struct run *r, struct err *e)
 	size_t n = 0;
 
 	for (size_t i = 0; i < s->recipe->condition_count; i++) {
-		if (!is_void(s, i) &&
-			switch_setting(&s->recipe->conditions[i], s->is_on[i], text[n], sizeof(text[n]))) {
+		if (!is_void(s, i) && switch_setting(&s->recipe->conditions[i], s->is_on[i],
+					      text[n], sizeof(text[n]))) {
 			settings[n] = text[n];
 			n++;
 		}
@@ -144,7 +152,8 @@ static void invalid(struct cell *c, const char *fmt, ...)
 
 /* The state must be the one that earlier runs of this state had, and another one
  * than the opposite state's. */
-static void compare_reading(struct cell *c, const struct cell_spec *s, size_t i, const char *text, const char *when)
+static void compare_reading(
+	struct cell *c, const struct cell_spec *s, size_t i, const char *text, const char *when)
 {
 	const struct recipe_condition *condition = &s->recipe->conditions[i];
 	char *same = s->known[i][s->is_on[i]];
@@ -174,13 +183,15 @@ static bool read_back(struct cell *c, const struct cell_spec *s, struct pg *admi
 			return false;
 		compare_reading(c, s, i, now.text, when);
 		if (readings[i].text[0] && strcmp(readings[i].text, now.text) != 0)
-			invalid(c, "condition '%s' drifted during the run", s->recipe->conditions[i].id);
+			invalid(c, "condition '%s' drifted during the run",
+				s->recipe->conditions[i].id);
 		readings[i] = now;
 	}
 	return true;
 }
 
-static bool switch_all(struct cell *c, const struct cell_spec *s, struct switch_reading *readings, struct err *e)
+static bool switch_all(
+	struct cell *c, const struct cell_spec *s, struct switch_reading *readings, struct err *e)
 {
 	struct pg *admin = site_admin(s->site, e);
 	bool ok = admin != NULL;
@@ -194,7 +205,8 @@ static bool switch_all(struct cell *c, const struct cell_spec *s, struct switch_
 	return ok;
 }
 
-static bool read_again(struct cell *c, const struct cell_spec *s, struct switch_reading *readings, struct err *e)
+static bool read_again(
+	struct cell *c, const struct cell_spec *s, struct switch_reading *readings, struct err *e)
 {
 	struct pg *admin = site_admin(s->site, e);
 	bool ok = admin && read_back(c, s, admin, "during the run", readings, e);
@@ -208,22 +220,29 @@ static bool read_again(struct cell *c, const struct cell_spec *s, struct switch_
 struct jobs {
 	struct job items[RECIPE_CONDITIONS_MAX];
 	size_t count;
+	bool has_failed;
 };
 
 static bool tick(void *data, int64_t elapsed_ns)
 {
 	struct jobs *jobs = data;
 
-	for (size_t i = 0; i < jobs->count; i++)
+	for (size_t i = 0; i < jobs->count; i++) {
 		job_tick(&jobs->items[i], elapsed_ns);
-	return true;
+		jobs->has_failed |= jobs->items[i].failed > 0;
+	}
+	/* Such a run will not count: no need to see its end. */
+	return !jobs->has_failed;
 }
 
-static bool open_jobs(struct jobs *jobs, const struct cell_spec *s, const struct run *r, struct err *e)
+static bool open_jobs(
+	struct jobs *jobs, const struct cell_spec *s, const struct run *r, struct err *e)
 {
 	for (size_t i = 0; i < s->recipe->condition_count; i++) {
 		const struct recipe_condition *c = &s->recipe->conditions[i];
-		struct job_spec spec = { .condition = c, .dsn = s->site->traffic_dsn, .log_path = s->log_path };
+		struct job_spec spec = {
+			.condition = c, .dsn = s->site->traffic_dsn, .log_path = s->log_path
+		};
 		char path[4096];
 
 		if (c->how != SWITCH_FILE || !s->is_tested[i] || !s->is_on[i])
@@ -233,7 +252,8 @@ static bool open_jobs(struct jobs *jobs, const struct cell_spec *s, const struct
 		spec.path = path;
 		spec.confine.is_open = s->may_run_commands;
 		site_confine(s->site, &spec.confine);
-		if (!confine_user(&spec.confine, e) || !job_open(&jobs->items[jobs->count], &spec, r, e))
+		if (!confine_user(&spec.confine, e) ||
+			!job_open(&jobs->items[jobs->count], &spec, r, e))
 			return err_in(e, "condition '%s'", c->id);
 		jobs->count++;
 	}
@@ -267,13 +287,14 @@ static bool take_samples(struct cell *c, const struct replay_result *result, str
 {
 	c->requests = calloc(result->sample_count ? result->sample_count : 1, sizeof(*c->requests));
 	if (!c->requests)
-		return err_set(e, ERR_ENV, "could not get memory for %zu requests", result->sample_count);
+		return err_set(
+			e, ERR_ENV, "could not get memory for %zu requests", result->sample_count);
 	for (size_t i = 0; i < result->sample_count; i++) {
 		const struct replay_sample *s = &result->samples[i];
 
-		c->requests[c->count++] = (struct inside_request){ .start_ns = s->sent_ns,
-			.end_ns = s->end_ns,
-			.is_censored = s->is_censored };
+		c->requests[c->count++] = (struct inside_request){
+			.start_ns = s->sent_ns, .end_ns = s->end_ns, .is_censored = s->is_censored
+		};
 		c->censored += s->is_censored;
 	}
 	return true;
@@ -281,18 +302,21 @@ static bool take_samples(struct cell *c, const struct replay_result *result, str
 
 /* With everything on, the lab must have answered as production did: as many rows a
  * request within a factor of two, and not many more errors. */
-static void check_outcome(struct cell *c, const struct cell_spec *s, const struct replay_result *result)
+static void check_outcome(
+	struct cell *c, const struct cell_spec *s, const struct replay_result *result)
 {
 	for (size_t i = 0; i < result->route_count; i++) {
 		const struct replay_route *q = &result->routes[i];
 		double wrong = q->sent ? (double)q->failed / (double)q->sent : 0;
-		double captured = q->captured_requests ?
-			(double)q->captured_errors / (double)q->captured_requests : 0;
+		double captured = q->captured_requests ? (double)q->captured_errors /
+								 (double)q->captured_requests
+						       : 0;
 
 		if (q->fingerprint != s->recipe->fingerprint || q->sent == 0)
 			continue;
 		if (wrong > captured + 0.05)
-			invalid(c, "outcome: %.0f %% of the route's requests failed, %.0f %% in production",
+			invalid(c,
+				"outcome: %.0f %% of the route's requests failed, %.0f %% in production",
 				100 * wrong, 100 * captured);
 		else if (q->captured_rows > 0 &&
 			 (q->rows * 2 < q->captured_rows || q->rows > q->captured_rows * 2))
@@ -301,15 +325,17 @@ static void check_outcome(struct cell *c, const struct cell_spec *s, const struc
 	}
 }
 
-static void weigh(struct cell *c, const struct cell_spec *s, const struct replay_result *result, bool is_serial)
+static void weigh(struct cell *c, const struct cell_spec *s, const struct replay_result *result,
+	bool is_serial)
 {
 	c->planned = result->planned;
 	c->sent = result->sent;
 	c->failed = result->failed;
 	for (size_t i = 0; i < result->skip_count; i++)
 		c->skipped += result->skipped[i].count;
-	c->lateness_p99_ms = result->lateness_us.total ?
-		(double)hist_quantile(&result->lateness_us, 0.99) / 1000.0 : NAN;
+	c->lateness_p99_ms = result->lateness_us.total
+				     ? (double)hist_quantile(&result->lateness_us, 0.99) / 1000.0
+				     : NAN;
 	/* A lone connection has no schedule to keep. */
 	if (!result->is_delivered && !is_serial)
 		invalid(c, "delivery: %.200s", result->delivery_reason);
@@ -324,7 +350,8 @@ static bool find_own(struct own *own, const struct recipe *recipe, struct err *e
 		const struct recipe_condition *c = &recipe->conditions[i];
 		char path[4096];
 
-		if (c->how == SWITCH_FILE && recipe_resolve(recipe, c->file, path) && !own_add_file(own, path, e))
+		if (c->how == SWITCH_FILE && recipe_resolve(recipe, c->file, path) &&
+			!own_add_file(own, path, e))
 			return false;
 	}
 	return true;
@@ -363,7 +390,7 @@ static bool drive(struct cell *c, const struct cell_spec *s, const struct run *r
 	sees_cpu = ok && site_cpu_ns(s->site, &cpu_before_ns);
 	ok = ok && replay_run(r, &options, &result, e);
 	sees_cpu = sees_cpu && site_cpu_ns(s->site, &cpu_after_ns);
-	if (ok && result.is_interrupted)
+	if (ok && result.is_interrupted && !jobs.has_failed)
 		ok = err_set(e, ERR_INTERRUPTED, "interrupted");
 	if (ok) {
 		close_jobs(&jobs, c, s->recipe);
@@ -372,7 +399,7 @@ static bool drive(struct cell *c, const struct cell_spec *s, const struct run *r
 	}
 	if (ok && sees_cpu && result.duration_ns > 0)
 		c->cpu_share = (double)(cpu_after_ns - cpu_before_ns) / (double)result.duration_ns /
-			(double)sysconf(_SC_NPROCESSORS_ONLN);
+			       (double)sysconf(_SC_NPROCESSORS_ONLN);
 	for (size_t i = 0; i < jobs.count; i++)
 		job_close(&jobs.items[i]);
 	replay_result_free(&result);

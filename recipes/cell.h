@@ -64,9 +64,11 @@ struct cell {
  * starts to its own ends plus lag (at least a quarter of the plan's span), so that a
  * faster or slower lab is not judged by the time in which nothing was held. An
  * occurrence that was never started is left out. */
-size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const struct recipe *recipe, struct span *ret);
+size_t cell_inside(const struct cell *c, const struct cell_plan *plan, const struct recipe *recipe,
+	struct span *ret);
 
-bool cell_run(struct cell *c, const struct cell_spec *spec, const struct run *r, struct err *e) MUST_USE;
+bool cell_run(
+	struct cell *c, const struct cell_spec *spec, const struct run *r, struct err *e) MUST_USE;
 void cell_free(struct cell *c);
 
 #endif

@@ -16,7 +16,8 @@ struct draft_args {
 static const struct cli_option options[] = {
 	{ "correlation", 0, CLI_TEXT, offsetof(struct draft_args, correlation), "FILE",
 		"what correlate --json (or -o) found" },
-	{ "diff", 0, CLI_TEXT, offsetof(struct draft_args, diff), "FILE", "what snapshot diff --json (or -o) found" },
+	{ "diff", 0, CLI_TEXT, offsetof(struct draft_args, diff), "FILE",
+		"what snapshot diff --json (or -o) found" },
 	{ "job", 0, CLI_LIST, offsetof(struct draft_args, jobs), "NAME=FILE",
 		"the command of a job: plain SQL (.sql) or a shell script (.sh)" },
 	{ "condition", 0, CLI_LIST, offsetof(struct draft_args, conditions), "ID",
@@ -26,7 +27,8 @@ static const struct cli_option options[] = {
 	{ "snapshot", 0, CLI_TEXT, offsetof(struct draft_args, manifest), "FILE",
 		"the snapshot's reprod.manifest.json, to be kept in the recipe" },
 	{ "title", 0, CLI_TEXT, offsetof(struct draft_args, title), "TEXT", "one line for people" },
-	{ "output", 'o', CLI_TEXT, offsetof(struct draft_args, output), "FILE", "the recipe to write" },
+	{ "output", 'o', CLI_TEXT, offsetof(struct draft_args, output), "FILE",
+		"the recipe to write" },
 	{ 0 },
 };
 
@@ -40,13 +42,16 @@ static void print_draft(const struct json *j, const char *path, const struct run
 	const struct json *x = json_get(j, "expectation"), *list = json_get(j, "conditions");
 
 	fprintf(r->out, "%s\n  judged      %.160s\n", path, json_text(json_get(x, "route"), ""));
-	fprintf(r->out, "  production  p%g %.3g ms -> %.4g ms: x%.3g [%.3g, %.3g], %zu spans of '%s'\n",
-		100 * at(x, "quantile"), at(x, "baseline_ms"), at(x, "spike_ms"), at(x, "ratio"), at(x, "ratio_low"),
-		at(x, "ratio_high"), json_count(json_get(x, "inside")),
+	fprintf(r->out,
+		"  production  p%g %.3g ms -> %.4g ms: x%.3g [%.3g, %.3g], %zu spans of '%s'\n",
+		100 * at(x, "quantile"), at(x, "baseline_ms"), at(x, "spike_ms"), at(x, "ratio"),
+		at(x, "ratio_low"), at(x, "ratio_high"), json_count(json_get(x, "inside")),
 		json_text(json_get(x, "occurrences_of"), json_text(json_get(x, "shape"), "")));
-	fprintf(r->out, "  a cell      %.1f s of traffic in %zu windows%s\n", at(j, "cell.duration_s"),
-		json_count(json_path(j, "cell.windows")),
-		json_is_true(json_path(j, "cell.hole_cut_out"), false) ? ", the stall's own hole cut out" : "");
+	fprintf(r->out, "  a cell      %.1f s of traffic in %zu windows%s\n",
+		at(j, "cell.duration_s"), json_count(json_path(j, "cell.windows")),
+		json_is_true(json_path(j, "cell.hole_cut_out"), false)
+			? ", the stall's own hole cut out"
+			: "");
 	for (size_t i = 0; i < json_count(list); i++) {
 		const struct json *c = json_at(list, i);
 		const char *file = json_text(json_path(c, "on.file"), NULL);
@@ -81,9 +86,11 @@ static bool job_is_spelled(const struct cli_list *jobs, struct err *e)
 		const char *equals = strchr(jobs->items[i], '=');
 
 		if (!equals || equals == jobs->items[i] || !equals[1])
-			return err_set(e, ERR_USAGE, "--job '%s': NAME=FILE is needed", jobs->items[i]);
+			return err_set(
+				e, ERR_USAGE, "--job '%s': NAME=FILE is needed", jobs->items[i]);
 		if (!file_exists(equals + 1))
-			return err_set(e, ERR_INPUT, "--job '%s': there is no file '%s'", jobs->items[i], equals + 1);
+			return err_set(e, ERR_INPUT, "--job '%s': there is no file '%s'",
+				jobs->items[i], equals + 1);
 	}
 	return true;
 }
@@ -96,7 +103,8 @@ static enum outcome draft_main(struct run *r, void *args, struct cli_operands op
 	bool ok;
 
 	if (ops.count != 1 || !a->output) {
-		err_set(e, ERR_USAGE, ops.count != 1 ? "one capture is needed" : "-o FILE is needed");
+		err_set(e, ERR_USAGE,
+			ops.count != 1 ? "one capture is needed" : "-o FILE is needed");
 		return OUTCOME_FAILED;
 	}
 	if (!job_is_spelled(&a->jobs, e) || !file_may_write(a->output, r->is_forced, e))
@@ -125,9 +133,11 @@ static enum outcome draft_main(struct run *r, void *args, struct cli_operands op
 const struct cli_command recipe_draft_command = {
 	.name = "draft",
 	.summary = "write a first recipe from a capture and what was found about it",
-	.usage = "recipe draft CAPTURE [--correlation F.json] [--diff F.json] [--job NAME=FILE]... -o R.json",
-	.notes = "The production numbers, the quantile and the pieces of traffic that a run replays are\n"
-		 "fixed here, before any run. recipe check names what is still missing.",
+	.usage =
+		"recipe draft CAPTURE [--correlation F.json] [--diff F.json] [--job NAME=FILE]... -o R.json",
+	.notes =
+		"The production numbers, the quantile and the pieces of traffic that a run replays are\n"
+		"fixed here, before any run. recipe check names what is still missing.",
 	.options = options,
 	.args_size = sizeof(struct draft_args),
 	.main = draft_main,

@@ -59,7 +59,8 @@ const struct cli_command recipe_check_command = {
 	.name = "check",
 	.summary = "name every fault of a recipe by its JSON pointer",
 	.usage = "recipe check R.json",
-	.notes = "Exit code 0: it can be run. 1: faults, one a line. 3: no recipe, or one of a newer version.",
+	.notes =
+		"Exit code 0: it can be run. 1: faults, one a line. 3: no recipe, or one of a newer version.",
 	.main = check_main,
 };
 

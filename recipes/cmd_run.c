@@ -14,7 +14,8 @@ struct run_args {
 };
 
 static const struct cli_option options[] = {
-	{ "target", 0, CLI_TEXT, offsetof(struct run_args, target), "DSN|DIR", "the snapshot: a lab's folder or a database" },
+	{ "target", 0, CLI_TEXT, offsetof(struct run_args, target), "DSN|DIR",
+		"the snapshot: a lab's folder or a database" },
 	{ "test-target", 0, CLI_TEXT, offsetof(struct run_args, test_target), "DSN|DIR",
 		"the test database, what `data` is compared with" },
 	{ "ablate", 0, CLI_FLAG, offsetof(struct run_args, is_ablating), NULL,
@@ -23,29 +24,39 @@ static const struct cli_option options[] = {
 		"with --ablate: run also the arms whose answer follows from others" },
 	{ "expect", 0, CLI_TEXT, offsetof(struct run_args, expect), "VERDICT",
 		"reproduced or gone: exit 0 when it is so, 1 when not" },
-	{ "condition", 0, CLI_LIST, offsetof(struct run_args, conditions), "ID", "test only these of the recipe's conditions" },
-	{ "repeat", 0, CLI_INT, offsetof(struct run_args, repeat), "N", "runs of each arm (1; unsure arms get up to 3 more)" },
-	{ "max-time", 0, CLI_DURATION, offsetof(struct run_args, max_time_ns), "D", "start no run that would end later" },
-	{ "seed", 0, CLI_INT, offsetof(struct run_args, seed), "N", "of the order of runs and the resampling (1)" },
-	{ "dry-run", 0, CLI_FLAG, offsetof(struct run_args, is_dry), NULL, "say what would be run and how long it takes" },
-	{ "resume", 0, CLI_FLAG, offsetof(struct run_args, is_resuming), NULL, "use the runs of an interrupted experiment" },
-	{ "record", 0, CLI_FLAG, offsetof(struct run_args, is_recording), NULL, "add the verdict to the recipe's results" },
+	{ "condition", 0, CLI_LIST, offsetof(struct run_args, conditions), "ID",
+		"test only these of the recipe's conditions" },
+	{ "repeat", 0, CLI_INT, offsetof(struct run_args, repeat), "N",
+		"runs of each arm (1; unsure arms get up to 3 more)" },
+	{ "max-time", 0, CLI_DURATION, offsetof(struct run_args, max_time_ns), "D",
+		"start no run that would end later" },
+	{ "seed", 0, CLI_INT, offsetof(struct run_args, seed), "N",
+		"of the order of runs and the resampling (1)" },
+	{ "dry-run", 0, CLI_FLAG, offsetof(struct run_args, is_dry), NULL,
+		"say what would be run and how long it takes" },
+	{ "resume", 0, CLI_FLAG, offsetof(struct run_args, is_resuming), NULL,
+		"use the runs of an interrupted experiment" },
+	{ "record", 0, CLI_FLAG, offsetof(struct run_args, is_recording), NULL,
+		"add the verdict to the recipe's results" },
 	{ "junit", 0, CLI_TEXT, offsetof(struct run_args, junit), "FILE", "a JUnit report for CI" },
 	{ "job-log", 0, CLI_TEXT, offsetof(struct run_args, log), "FILE", "what the jobs printed" },
 	{ "allow-commands", 0, CLI_FLAG, offsetof(struct run_args, may_run_commands), NULL,
 		"run .sh jobs where they cannot be confined" },
-	{ "output", 'o', CLI_TEXT, offsetof(struct run_args, output), "FILE", "the result as JSON" },
+	{ "output", 'o', CLI_TEXT, offsetof(struct run_args, output), "FILE",
+		"the result as JSON" },
 	{ 0 },
 };
 
-static bool check_usage(const struct run_args *a, struct cli_operands ops, const struct run *r, struct err *e)
+static bool check_usage(
+	const struct run_args *a, struct cli_operands ops, const struct run *r, struct err *e)
 {
 	if (ops.count != 1)
 		return err_set(e, ERR_USAGE, "one recipe is needed");
 	if (!a->target && !a->is_dry)
 		return err_set(e, ERR_USAGE, "--target DSN or DIR is needed");
 	if (a->expect && strcmp(a->expect, "reproduced") != 0 && strcmp(a->expect, "gone") != 0)
-		return err_set(e, ERR_USAGE, "--expect is 'reproduced' or 'gone', not '%s'", a->expect);
+		return err_set(
+			e, ERR_USAGE, "--expect is 'reproduced' or 'gone', not '%s'", a->expect);
 	if (a->repeat < 0 || a->repeat > 100)
 		return err_set(e, ERR_USAGE, "--repeat must be 1 to 100");
 	return (!a->output || file_may_write(a->output, r->is_forced, e)) &&
@@ -62,7 +73,8 @@ static bool load_faultless(struct recipe *recipe, const char *path, struct err *
 	if (faults.count == 0)
 		return true;
 	err_set(e, ERR_INPUT, "%.360s", faults.items[0].what);
-	err_hint(e, "reprod recipe check %.300s names all %zu faults", path, faults.count + faults.more);
+	err_hint(e, "reprod recipe check %.300s names all %zu faults", path,
+		faults.count + faults.more);
 	return err_in(e, "%s: %s", path, faults.items[0].pointer);
 }
 
@@ -81,7 +93,8 @@ static void print_plan(const struct experiment *x, const struct run *r)
 		json_free(j);
 		return;
 	}
-	fprintf(r->out, "%zu runs of about %.0f s: %.1f minutes\n", cells, cell_s, cell_s * (double)cells / 60);
+	fprintf(r->out, "%zu runs of about %.0f s: %.1f minutes\n", cells, cell_s,
+		cell_s * (double)cells / 60);
 	for (size_t i = 0; i < x->ablate.conditions; i++)
 		fprintf(r->out, "  condition   %s\n", experiment_condition(x, i));
 	for (size_t i = 0; i < x->untested_count; i++)
@@ -100,8 +113,8 @@ static bool record(const struct recipe *recipe, const struct json *result, struc
 	return json_save(recipe->document, recipe->path, true, e);
 }
 
-static bool give_out(const struct experiment *x, const struct run_args *a, const struct json *result,
-	const struct run *r, struct err *e)
+static bool give_out(const struct experiment *x, const struct run_args *a,
+	const struct json *result, const struct run *r, struct err *e)
 {
 	struct buf xml = { 0 };
 	bool ok = true;
@@ -129,8 +142,9 @@ static enum outcome answer(enum verdict v, const char *expect)
 	return v == VERDICT_REPRODUCED ? OUTCOME_YES : OUTCOME_NO;
 }
 
-static enum outcome run_experiment(struct experiment *x, const struct run_args *a, const struct recipe *recipe,
-	const struct experiment_options *o, const struct run *r, struct err *e)
+static enum outcome run_experiment(struct experiment *x, const struct run_args *a,
+	const struct recipe *recipe, const struct experiment_options *o, const struct run *r,
+	struct err *e)
 {
 	struct json *result;
 	enum outcome outcome = OUTCOME_FAILED;
@@ -189,9 +203,11 @@ static enum outcome run_main(struct run *r, void *args, struct cli_operands ops,
 const struct cli_command recipe_run_command = {
 	.name = "run",
 	.summary = "drive a recipe's traffic against a target and judge what comes back",
-	.usage = "recipe run R.json --target DSN|DIR [--test-target DSN|DIR] [--ablate] [--expect VERDICT]",
-	.notes = "Exit code 0: reproduced. 1: not reproduced. 6: unsure. With --expect gone, 0 and 1 change places.\n"
-		 "Without --ablate: the reference arm, everything on, and, with --test-target, all but the data.",
+	.usage =
+		"recipe run R.json --target DSN|DIR [--test-target DSN|DIR] [--ablate] [--expect VERDICT]",
+	.notes =
+		"Exit code 0: reproduced. 1: not reproduced. 6: unsure. With --expect gone, 0 and 1 change places.\n"
+		"Without --ablate: the reference arm, everything on, and, with --test-target, all but the data.",
 	.options = options,
 	.args_size = sizeof(struct run_args),
 	.main = run_main,

@@ -23,10 +23,11 @@
 static const char build_at[] = "/mnt";
 
 /* What is seen of the system, read-only. Links are made again as links. */
-static const char *const system_parts[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32",
-	"/opt", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/ld.so.cache", "/etc/ld.so.conf",
-	"/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime", "/etc/postgresql-common", "/etc/ssl/openssl.cnf",
-	"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom" };
+static const char *const system_parts[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
+	"/libx32", "/opt", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/ld.so.cache",
+	"/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
+	"/etc/postgresql-common", "/etc/ssl/openssl.cnf", "/dev/null", "/dev/zero", "/dev/full",
+	"/dev/random", "/dev/urandom" };
 
 static bool fail(char step[STEP_MAX], const char *what, const char *path)
 {
@@ -95,7 +96,8 @@ static bool put_part(const struct part *p, bool is_read_only, char step[STEP_MAX
 			return fail(step, "make the place", p->at);
 		close(fd);
 	}
-	if (is_read_only && syscall(SYS_mount_setattr, p->fd, "", AT_EMPTY_PATH | AT_RECURSIVE, &attr, sizeof(attr)) != 0)
+	if (is_read_only && syscall(SYS_mount_setattr, p->fd, "", AT_EMPTY_PATH | AT_RECURSIVE,
+				    &attr, sizeof(attr)) != 0)
 		return fail(step, "protect", p->at);
 	if (syscall(SYS_move_mount, p->fd, "", AT_FDCWD, p->at, MOVE_MOUNT_F_EMPTY_PATH) != 0)
 		return fail(step, "mount", p->at);
@@ -131,10 +133,12 @@ static bool make_folders(char step[STEP_MAX])
 	static const struct {
 		const char *at;
 		mode_t mode;
-	} folders[] = { { "/mnt/tmp", 01777 }, { "/mnt/home", 0755 }, { "/mnt/home/job", 0777 }, { "/mnt/proc", 0755 } };
+	} folders[] = { { "/mnt/tmp", 01777 }, { "/mnt/home", 0755 }, { "/mnt/home/job", 0777 },
+		{ "/mnt/proc", 0755 } };
 
 	for (size_t i = 0; i < LENGTH(folders); i++) {
-		if ((mkdir(folders[i].at, 0755) != 0 && errno != EEXIST) || chmod(folders[i].at, folders[i].mode) != 0)
+		if ((mkdir(folders[i].at, 0755) != 0 && errno != EEXIST) ||
+			chmod(folders[i].at, folders[i].mode) != 0)
 			return fail(step, "make the folder", folders[i].at);
 	}
 	return true;
@@ -177,8 +181,8 @@ static bool new_root(const struct confine *c, char step[STEP_MAX])
 		return fail(step, "mount memory at", build_at);
 	for (size_t i = 0; i < LENGTH(system_parts) && ok; i++)
 		ok = put_part(&parts[i], strncmp(system_parts[i], "/dev/", 5) != 0, step);
-	return ok && put_part(&socket, false, step) && put_file(file, file_at, step) && make_folders(step) &&
-	       leave_old_root(step);
+	return ok && put_part(&socket, false, step) && put_file(file, file_at, step) &&
+	       make_folders(step) && leave_old_root(step);
 }
 
 /* ---- namespaces */
@@ -224,7 +228,8 @@ static bool drop_rights(const struct confine *c, char step[STEP_MAX])
 {
 	if (c->has_user && (setgroups(0, NULL) != 0 || setgid(c->gid) != 0 || setuid(c->uid) != 0))
 		return fail(step, "become the unprivileged user", NULL);
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 || fail(step, "give up new rights", NULL);
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ||
+	       fail(step, "give up new rights", NULL);
 }
 
 static void say(int fd, const char *step)
@@ -381,15 +386,18 @@ static pid_t spawn(const struct confine *c, int log_fd, struct err *e)
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
 	err_set(e, ERR_REFUSED, "a command cannot be confined here: %s", said);
-	err_hint(e, "run it where namespaces are allowed, or accept the risk with --allow-commands");
+	err_hint(
+		e, "run it where namespaces are allowed, or accept the risk with --allow-commands");
 	return -1;
 }
 
 pid_t confine_spawn(const struct confine *c, int log_fd, struct err *e)
 {
 	if (!c->is_open && !c->socket[0]) {
-		err_set(e, ERR_REFUSED, "a confined command has no network, and the target is reached by TCP");
-		err_hint(e, "give the target by its socket (host=/folder), or use --allow-commands");
+		err_set(e, ERR_REFUSED,
+			"a confined command has no network, and the target is reached by TCP");
+		err_hint(
+			e, "give the target by its socket (host=/folder), or use --allow-commands");
 		return -1;
 	}
 	return spawn(c, log_fd, e);

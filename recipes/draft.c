@@ -15,7 +15,7 @@
 #define BLOCKS 10 /* pieces of quiet time, and slices of a state */
 #define SETTLE_S 0.5 /* after an onset, before its first slice */
 #define HOLE_SHARE 0.5 /* arrivals below this share of the usual rate: a hole */
-#define HOLE_MIN_S 0.3
+#define HOLE_MIN_S 0.1
 
 /* What is decided about production, before any run. */
 struct basis {
@@ -61,15 +61,16 @@ static bool find_onset(struct basis *b, const struct json *correlation)
 
 		if (strcmp(json_text(json_get(s, "kind"), ""), "level shift") == 0 &&
 			(!*route || strcmp(route, b->production.route) == 0) &&
-			clock_parse(slice_of(start), &b->onset_ns) && b->onset_ns > b->production.start_ns &&
-			b->onset_ns < b->production.end_ns)
+			clock_parse(slice_of(start), &b->onset_ns) &&
+			b->onset_ns > b->production.start_ns && b->onset_ns < b->production.end_ns)
 			return true;
 	}
 	return false;
 }
 
 /* Spikes themselves, when no condition's runs explain them. */
-static size_t find_spikes(const struct basis *b, const struct json *correlation, struct span *spans, size_t max)
+static size_t find_spikes(
+	const struct basis *b, const struct json *correlation, struct span *spans, size_t max)
 {
 	const struct json *spikes = json_get(correlation, "spikes");
 	size_t n = 0;
@@ -99,16 +100,19 @@ static bool find_step(struct basis *b)
 
 	span_slice(range, pieces, LENGTH(pieces));
 	for (size_t i = 3; i + 5 <= LENGTH(pieces); i++) {
-		struct span sides[2] = { { range.from_ns, pieces[i].from_ns }, { pieces[i].from_ns, range.to_ns } };
+		struct span sides[2] = { { range.from_ns, pieces[i].from_ns },
+			{ pieces[i].from_ns, range.to_ns } };
 		struct judge_set before = { 0 }, after = { 0 };
 		struct err ignored = { 0 };
 		double step;
 
-		if (inside_collect(&before, b->production.requests, b->production.count, &sides[0], 1, &ignored) &&
-			inside_collect(&after, b->production.requests, b->production.count, &sides[1], 1,
-				&ignored) &&
+		if (inside_collect(&before, b->production.requests, b->production.count, &sides[0],
+			    1, &ignored) &&
+			inside_collect(&after, b->production.requests, b->production.count,
+				&sides[1], 1, &ignored) &&
 			judge_set_seal(&before, &ignored) && judge_set_seal(&after, &ignored)) {
-			step = log(judge_set_quantile(&after, 0.9) / judge_set_quantile(&before, 0.9));
+			step = log(
+				judge_set_quantile(&after, 0.9) / judge_set_quantile(&before, 0.9));
 			if (step > best) {
 				best = step;
 				b->onset_ns = pieces[i].from_ns;
@@ -131,7 +135,8 @@ static void use_occurrences(struct basis *b, size_t count)
 	b->slow_count = count;
 	for (size_t i = 0; i < count; i++) {
 		total += b->slow[i].to_ns - b->slow[i].from_ns;
-		if (b->slow[i].from_ns >= b->production.start_ns && b->slow[i].to_ns <= b->production.end_ns)
+		if (b->slow[i].from_ns >= b->production.start_ns &&
+			b->slow[i].to_ns <= b->production.end_ns)
 			b->inside[b->inside_count++] = b->slow[i];
 	}
 	b->guard_ns = total / (int64_t)count / 2;
@@ -159,7 +164,8 @@ static void use_slices(struct basis *b, bool has_onset)
 	b->inside_count = BLOCKS;
 }
 
-static bool find_hole(struct basis *b, const struct draft_options *o, const struct run *r, struct err *e)
+static bool find_hole(
+	struct basis *b, const struct draft_options *o, const struct run *r, struct err *e)
 {
 	struct span *spans = calloc(b->inside_count + 1, sizeof(*spans));
 	uint64_t *counts = calloc(b->inside_count + 1, sizeof(*counts));
@@ -170,7 +176,8 @@ static bool find_hole(struct basis *b, const struct draft_options *o, const stru
 	for (size_t i = 0; ok && i < b->inside_count; i++) {
 		int64_t length = b->inside[i].to_ns - b->inside[i].from_ns;
 
-		spans[i] = (struct span){ b->inside[i].from_ns + length / 4, b->inside[i].to_ns - length / 8 };
+		spans[i] = (struct span){ b->inside[i].from_ns + length / 4,
+			b->inside[i].to_ns - length / 8 };
 		in_s += (double)(spans[i].to_ns - spans[i].from_ns) / 1e9;
 	}
 	ok = ok && production_arrivals(o->capture, spans, b->inside_count, counts, r, e);
@@ -184,7 +191,8 @@ static bool find_hole(struct basis *b, const struct draft_options *o, const stru
 	return ok;
 }
 
-static bool find_shape(struct basis *b, const struct draft_options *o, const struct run *r, struct err *e)
+static bool find_shape(
+	struct basis *b, const struct draft_options *o, const struct run *r, struct err *e)
 {
 	size_t n;
 
@@ -225,7 +233,8 @@ static bool measure(struct basis *b, const struct run *r, struct err *e)
 		return false;
 	b->q = judge_pick_quantile(&b->sets.inside);
 	if (b->q == 0) {
-		err_set(e, ERR_INPUT, "too few requests of '%.80s' were in flight while it was slow",
+		err_set(e, ERR_INPUT,
+			"too few requests of '%.80s' were in flight while it was slow",
 			b->production.route);
 		return err_hint(e, "name the slow route with --route, or capture for longer");
 	}
@@ -254,7 +263,8 @@ static struct json *expectation_json(const struct basis *b)
 	struct json *j = json_object();
 	char fingerprint[24];
 
-	snprintf(fingerprint, sizeof(fingerprint), "%016llx", (unsigned long long)b->production.fingerprint);
+	snprintf(fingerprint, sizeof(fingerprint), "%016llx",
+		(unsigned long long)b->production.fingerprint);
 	json_set_text(j, "route", b->production.route);
 	json_set_text(j, "fingerprint", fingerprint);
 	json_set_number(j, "quantile", b->q);
@@ -322,7 +332,8 @@ static void set_offsets(struct json *condition, const struct cause *c, const str
 	free(starts);
 }
 
-static struct json *conditions_json(const struct basis *b, const struct draft_options *o, struct err *e)
+static struct json *conditions_json(
+	const struct basis *b, const struct draft_options *o, struct err *e)
 {
 	struct json *list = json_array();
 
@@ -341,7 +352,8 @@ static struct json *conditions_json(const struct basis *b, const struct draft_op
 	return list;
 }
 
-static struct json *traffic_json(const struct basis *b, const struct draft_options *o, struct err *e)
+static struct json *traffic_json(
+	const struct basis *b, const struct draft_options *o, struct err *e)
 {
 	struct json *j;
 	char relative[4096], hex[65];
@@ -371,8 +383,8 @@ static struct json *environment_json(const struct basis *b)
 	return j;
 }
 
-static struct json *document(const struct basis *b, const struct draft_options *o, struct json *traffic,
-	struct json *conditions, const struct run *r)
+static struct json *document(const struct basis *b, const struct draft_options *o,
+	struct json *traffic, struct json *conditions, const struct run *r)
 {
 	struct json *j = json_object(), *time = json_object();
 
@@ -387,8 +399,8 @@ static struct json *document(const struct basis *b, const struct draft_options *
 	json_set(j, "conditions", conditions);
 	json_set(j, "left_out", json_copy(b->causes.left_out));
 	json_set_time(time, "start", b->production.start_ns);
-	json_set_text(time, "zone",
-		json_text(json_path(b->production.head, "server.time_zone"), "UTC"));
+	json_set_text(
+		time, "zone", json_text(json_path(b->production.head, "server.time_zone"), "UTC"));
 	json_set(j, "time_of_day", time);
 	json_set(j, "environment", environment_json(b));
 	json_set_text(j, "key_id", json_text(json_get(b->production.head, "key_id"), NULL));
@@ -398,7 +410,8 @@ static struct json *document(const struct basis *b, const struct draft_options *
 }
 
 /* --route, else the route that correlate judged, else the busiest. */
-static bool load_production(struct basis *b, const struct draft_options *o, const struct run *r, struct err *e)
+static bool load_production(
+	struct basis *b, const struct draft_options *o, const struct run *r, struct err *e)
 {
 	const char *hex = json_text(json_get(o->correlation, "fingerprint"), "");
 	const char *text = json_text(json_get(o->correlation, "route"), NULL);
@@ -421,8 +434,8 @@ struct json *draft_recipe(const struct draft_options *o, const struct run *r, st
 		err_set(e, ERR_ENV, "memory ran out");
 		return NULL;
 	}
-	if (load_production(b, o, r, e) && causes_choose(&b->causes, o, e) && find_shape(b, o, r, e) &&
-		measure(b, r, e) && (traffic = traffic_json(b, o, e))) {
+	if (load_production(b, o, r, e) && causes_choose(&b->causes, o, e) &&
+		find_shape(b, o, r, e) && measure(b, r, e) && (traffic = traffic_json(b, o, e))) {
 		conditions = conditions_json(b, o, e);
 		if (conditions)
 			j = document(b, o, traffic, conditions, r);

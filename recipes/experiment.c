@@ -89,17 +89,19 @@ static bool load_production(struct experiment *x, const struct run *r, struct er
 	bool ok = (inside && slow && quiet) || err_set(e, ERR_ENV, "memory ran out");
 
 	ok = ok && production_load(&x->production, x->capture, recipe->fingerprint, NULL, r, e) &&
-		production_divide(&x->production, &spans, &x->sets, e);
+	     production_divide(&x->production, &spans, &x->sets, e);
 	free(inside);
 	free(slow);
 	free(quiet);
 	return ok;
 }
 
-bool experiment_prepare(struct experiment *x, const struct recipe *recipe, const struct experiment_options *o,
-	const struct run *r, struct err *e)
+bool experiment_prepare(struct experiment *x, const struct recipe *recipe,
+	const struct experiment_options *o, const struct run *r, struct err *e)
 {
-	*x = (struct experiment){ .recipe = recipe, .options = o, .cpu_share = NAN, .reason = NULL };
+	*x = (struct experiment){
+		.recipe = recipe, .options = o, .cpu_share = NAN, .reason = NULL
+	};
 	x->started_ns = clock_mono_ns(&r->clock);
 	if (!recipe_resolve(recipe, recipe->capture, x->capture))
 		return err_set(e, ERR_INPUT, "the capture's path is too long");
@@ -152,7 +154,8 @@ static bool has_time(struct experiment *x, const struct run *r)
 {
 	int64_t spent_ns = clock_mono_ns(&r->clock) - x->started_ns;
 
-	if (x->options->max_time_ns > 0 && spent_ns + experiment_cell_ns(x) > x->options->max_time_ns)
+	if (x->options->max_time_ns > 0 &&
+		spent_ns + experiment_cell_ns(x) > x->options->max_time_ns)
 		x->ran_out_of_time = true;
 	return !x->ran_out_of_time;
 }
@@ -169,15 +172,16 @@ static void describe_arm(const struct experiment *x, uint32_t on, struct buf *te
 		buf_add_text(text, "nothing");
 }
 
-static void note_run(const struct experiment *x, const struct experiment_run *run, const struct run *r)
+static void note_run(
+	const struct experiment *x, const struct experiment_run *run, const struct run *r)
 {
 	struct buf text = { 0 };
 	char took[CLOCK_TEXT_MAX];
 
 	describe_arm(x, run->on, &text);
-	run_note(r, "run %zu: %s on: %zu requests of the route, %s%s%s", x->run_count, buf_text(&text),
-		run->cell.count, clock_duration_text(run->cell.took_ns, took), run->cell.is_valid ? "" : "; invalid: ",
-		run->cell.reason);
+	run_note(r, "run %zu: %s on: %zu requests of the route, %s%s%s", x->run_count,
+		buf_text(&text), run->cell.count, clock_duration_text(run->cell.took_ns, took),
+		run->cell.is_valid ? "" : "; invalid: ", run->cell.reason);
 	buf_free(&text);
 }
 
@@ -210,11 +214,13 @@ static bool run_arm(struct experiment *x, uint32_t on, const struct run *r, stru
 }
 
 /* Up to `wanted` valid runs; a run that did not count is repeated twice. */
-static bool fill_arm(struct experiment *x, uint32_t on, int wanted, const struct run *r, struct err *e)
+static bool fill_arm(
+	struct experiment *x, uint32_t on, int wanted, const struct run *r, struct err *e)
 {
 	int tries = EXPERIMENT_TRIES;
 
-	while (runs_of(x, on, true) < wanted && tries-- > 0 && x->run_count < EXPERIMENT_RUNS_MAX && has_time(x, r)) {
+	while (runs_of(x, on, true) < wanted && tries-- > 0 && x->run_count < EXPERIMENT_RUNS_MAX &&
+		has_time(x, r)) {
 		if (!run_arm(x, on, r, e))
 			return false;
 		if (x->runs[x->run_count - 1].cell.is_valid)
@@ -225,17 +231,19 @@ static bool fill_arm(struct experiment *x, uint32_t on, int wanted, const struct
 
 /* ---- judging */
 
-bool experiment_run_inside(const struct experiment *x, const struct experiment_run *run, struct judge_set *set,
-	struct err *e)
+bool experiment_run_inside(const struct experiment *x, const struct experiment_run *run,
+	struct judge_set *set, struct err *e)
 {
-	const struct cell_plan *plan = run->on == x->ablate.reference ? &x->reference_plan : &x->plan;
+	const struct cell_plan *plan =
+		run->on == x->ablate.reference ? &x->reference_plan : &x->plan;
 	struct span spans[CELL_SPANS_MAX];
 
 	return inside_collect(set, run->cell.requests, run->cell.count, spans,
 		cell_inside(&run->cell, plan, x->recipe, spans), e);
 }
 
-bool experiment_arm_set(const struct experiment *x, uint32_t on, struct judge_set *ret, struct err *e)
+bool experiment_arm_set(
+	const struct experiment *x, uint32_t on, struct judge_set *ret, struct err *e)
 {
 	*ret = (struct judge_set){ 0 };
 	for (size_t i = 0; i < x->run_count; i++) {
@@ -264,10 +272,11 @@ static bool collect_quiet(struct experiment *x, struct err *e)
 			continue;
 		if (!isnan(c->cpu_share) && !(c->cpu_share <= x->cpu_share))
 			x->cpu_share = c->cpu_share;
-		ok = plan->quiet_count ?
-			outside_collect(&x->quiet, c->requests, c->count, plan->inside, plan->inside_count, guard_ns,
-				plan->quiet, plan->quiet_count, e) :
-			inside_collect(&x->quiet, c->requests, c->count, plan->inside, plan->inside_count, e);
+		ok = plan->quiet_count ? outside_collect(&x->quiet, c->requests, c->count,
+						 plan->inside, plan->inside_count, guard_ns,
+						 plan->quiet, plan->quiet_count, e)
+				       : inside_collect(&x->quiet, c->requests, c->count,
+						 plan->inside, plan->inside_count, e);
 		if (!ok)
 			return false;
 	}
@@ -317,7 +326,8 @@ static void conclude(struct experiment *x)
 	if (!all->has_verdict || !reference->has_verdict)
 		return;
 	if (!isnan(x->cpu_share) && x->cpu_share >= JUDGE_CPU_MAX) {
-		x->reason = "lab too small: in quiet time the target used 70 % of the processors or more";
+		x->reason =
+			"lab too small: in quiet time the target used 70 % of the processors or more";
 		return;
 	}
 	if (reference->verdict == VERDICT_REPRODUCED && alone->e.value >= JUDGE_E_MIN) {
@@ -331,10 +341,13 @@ static void conclude(struct experiment *x)
 
 /* ---- the plan of runs */
 
-static bool fill_arms(struct experiment *x, size_t from, int wanted, const struct run *r, struct err *e)
+/* Leaving a condition out is always tried; other arms may follow from what is known. */
+static bool fill_arms(struct experiment *x, size_t from, int wanted, bool may_follow,
+	const struct run *r, struct err *e)
 {
 	for (size_t i = from; i < x->ablate.count; i++) {
-		if (!x->options->wants_all_arms && ablate_implied(&x->ablate, x->ablate.arms[i].on))
+		if (may_follow && !x->options->wants_all_arms &&
+			ablate_implied(&x->ablate, x->ablate.arms[i].on))
 			continue;
 		if (!fill_arm(x, x->ablate.arms[i].on, wanted, r, e))
 			return false;
@@ -364,7 +377,8 @@ static bool narrow(struct experiment *x, const struct run *r, struct err *e)
 		if (!is_any || !has_time(x, r))
 			return true;
 		for (size_t i = 0; i < x->ablate.count; i++) {
-			bool wanted = can_narrow(x, i) || x->ablate.arms[i].on == x->ablate.reference;
+			bool wanted =
+				can_narrow(x, i) || x->ablate.arms[i].on == x->ablate.reference;
 
 			if (wanted && !fill_arm(x, x->ablate.arms[i].on, base + more, r, e))
 				return false;
@@ -388,21 +402,22 @@ static bool run_experiment(struct experiment *x, const struct run *r, struct err
 	if (!x->options->is_ablating && x->ablate.data)
 		ablate_add(&x->ablate, ablate_all(&x->ablate) & ~x->ablate.data);
 	ablate_shuffle(&x->ablate, 0, r->seed);
-	if (!fill_arms(x, 0, repeat, r, e) || !narrow(x, r, e))
+	if (!fill_arms(x, 0, repeat, false, r, e) || !narrow(x, r, e))
 		return false;
 	if (x->options->is_ablating && is_ablatable(x)) {
 		size_t known = x->ablate.count;
 
 		ablate_add_without(&x->ablate);
 		ablate_shuffle(&x->ablate, known, r->seed + 1);
-		if (!fill_arms(x, known, repeat, r, e) || !narrow(x, r, e))
+		if (!fill_arms(x, known, repeat, false, r, e) || !narrow(x, r, e))
 			return false;
 		known = x->ablate.count;
 		ablate_add_factors(&x->ablate);
 		ablate_shuffle(&x->ablate, known, r->seed + 2);
-		if (!fill_arms(x, known, repeat, r, e) || !narrow(x, r, e))
+		if (!fill_arms(x, known, repeat, true, r, e) || !narrow(x, r, e))
 			return false;
-		if (ablate_add_necessary(&x->ablate) && !fill_arms(x, x->ablate.count - 1, repeat, r, e))
+		if (ablate_add_necessary(&x->ablate) &&
+			!fill_arms(x, x->ablate.count - 1, repeat, false, r, e))
 			return false;
 	}
 	conclude(x);
@@ -419,8 +434,8 @@ static void compare_environments(struct experiment *x)
 	double memory = json_number(json_get(p, "memory_bytes"), 0);
 	double ours = (double)sysconf(_SC_PHYS_PAGES) * (double)sysconf(_SC_PAGESIZE);
 
-	x->is_same_environment = x->target.is_dir && cores == sysconf(_SC_NPROCESSORS_ONLN) && memory > 0 &&
-				 fabs(memory - ours) < 0.1 * ours;
+	x->is_same_environment = x->target.is_dir && cores == sysconf(_SC_NPROCESSORS_ONLN) &&
+				 memory > 0 && fabs(memory - ours) < 0.1 * ours;
 }
 
 static bool open_site(struct experiment *x, struct site *s, const char *given, const char *name,
@@ -428,7 +443,8 @@ static bool open_site(struct experiment *x, struct site *s, const char *given, c
 {
 	if (!file_is_dir(given) && !target_is_not_source(given, x->production.head, e))
 		return err_in(e, "%s", name);
-	return site_open(s, given, name, r, e) && target_fits_capture(&s->mark, x->production.head, e);
+	return site_open(s, given, name, r, e) &&
+	       target_fits_capture(&s->mark, x->production.head, e);
 }
 
 static bool refuse_early(const struct experiment *x, struct err *e)
@@ -441,8 +457,8 @@ static bool refuse_early(const struct experiment *x, struct err *e)
 		if (c->how != SWITCH_FILE || n < 3 || strcmp(c->file + n - 3, ".sh") != 0)
 			continue;
 		site_confine(&x->target, &confine);
-		if (!recipe_resolve(x->recipe, c->file, confine.file) || !confine_user(&confine, e) ||
-			!confine_check(&confine, e))
+		if (!recipe_resolve(x->recipe, c->file, confine.file) ||
+			!confine_user(&confine, e) || !confine_check(&confine, e))
 			return err_in(e, "condition '%s'", c->id);
 	}
 	return true;
@@ -451,7 +467,8 @@ static bool refuse_early(const struct experiment *x, struct err *e)
 bool experiment_run_all(struct experiment *x, const struct run *r, struct err *e)
 {
 	bool ok = open_site(x, &x->target, x->options->target, "target", r, e) &&
-		  (!x->ablate.data || open_site(x, &x->test, x->options->test_target, "test target", r, e)) &&
+		  (!x->ablate.data ||
+			  open_site(x, &x->test, x->options->test_target, "test target", r, e)) &&
 		  refuse_early(x, e);
 
 	if (ok) {
@@ -459,7 +476,8 @@ bool experiment_run_all(struct experiment *x, const struct run *r, struct err *e
 		if (x->options->is_resuming)
 			ok = runs_load(x, e);
 		else if (unlink(x->options->runs_path) != 0 && errno != ENOENT)
-			ok = err_os(e, ERR_ENV, errno, "could not remove '%s'", x->options->runs_path);
+			ok = err_os(
+				e, ERR_ENV, errno, "could not remove '%s'", x->options->runs_path);
 	}
 	ok = ok && run_experiment(x, r, e);
 	site_close(&x->target);
@@ -467,8 +485,8 @@ bool experiment_run_all(struct experiment *x, const struct run *r, struct err *e
 	if (ok && !x->ran_out_of_time)
 		unlink(x->options->runs_path);
 	else if (!ok && e->kind == ERR_INTERRUPTED && x->run_count > 0)
-		err_hint(e, "%zu runs are kept in '%s': take it up again with --resume", x->run_count,
-			x->options->runs_path);
+		err_hint(e, "%zu runs are kept in '%s': take it up again with --resume",
+			x->run_count, x->options->runs_path);
 	return ok;
 }
 

@@ -72,8 +72,8 @@ struct experiment {
 };
 
 /* What would be run, without touching a target. */
-bool experiment_prepare(struct experiment *x, const struct recipe *recipe, const struct experiment_options *o,
-	const struct run *r, struct err *e) MUST_USE;
+bool experiment_prepare(struct experiment *x, const struct recipe *recipe,
+	const struct experiment_options *o, const struct run *r, struct err *e) MUST_USE;
 /* The time of one cell and of all of them, at most. */
 int64_t experiment_cell_ns(const struct experiment *x);
 size_t experiment_cells(const struct experiment *x);
@@ -83,9 +83,10 @@ void experiment_free(struct experiment *x);
 /* The id of the condition of a bit. */
 const char *experiment_condition(const struct experiment *x, size_t bit);
 /* Requests inside in one run: one run, one block per occurrence. */
-bool experiment_run_inside(const struct experiment *x, const struct experiment_run *run, struct judge_set *set,
-	struct err *e) MUST_USE;
+bool experiment_run_inside(const struct experiment *x, const struct experiment_run *run,
+	struct judge_set *set, struct err *e) MUST_USE;
 /* Requests inside in all valid runs of an arm, sealed; the caller frees it. */
-bool experiment_arm_set(const struct experiment *x, uint32_t on, struct judge_set *ret, struct err *e) MUST_USE;
+bool experiment_arm_set(
+	const struct experiment *x, uint32_t on, struct judge_set *ret, struct err *e) MUST_USE;
 
 #endif

@@ -37,8 +37,9 @@ void span_slice(struct span whole, struct span *pieces, size_t count)
 
 	for (size_t i = 0; i < count; i++) {
 		pieces[i].from_ns = whole.from_ns + (int64_t)(length * (double)i);
-		pieces[i].to_ns = i + 1 == count ? whole.to_ns :
-						   whole.from_ns + (int64_t)(length * (double)(i + 1));
+		pieces[i].to_ns = i + 1 == count
+					  ? whole.to_ns
+					  : whole.from_ns + (int64_t)(length * (double)(i + 1));
 	}
 }
 
@@ -150,7 +151,8 @@ static bool room_add(struct room *m, struct stay s, struct err *e)
 	return true;
 }
 
-static bool room_give(struct room *m, struct judge_set *set, uint32_t block, int64_t from_ns, struct err *e)
+static bool room_give(
+	struct room *m, struct judge_set *set, uint32_t block, int64_t from_ns, struct err *e)
 {
 	share_instants(m->stays, m->ends, m->count, from_ns);
 	for (size_t i = 0; i < m->count; i++) {
@@ -234,7 +236,8 @@ bool inside_collect(struct judge_set *set, const struct inside_request *requests
 	return ok;
 }
 
-static bool touches(const struct span *spans, size_t count, int64_t guard_ns, const struct inside_request *q)
+static bool touches(
+	const struct span *spans, size_t count, int64_t guard_ns, const struct inside_request *q)
 {
 	size_t k = first_ending_after(spans, count, q->start_ns - guard_ns);
 
@@ -242,9 +245,9 @@ static bool touches(const struct span *spans, size_t count, int64_t guard_ns, co
 }
 
 /* An occurrence within a piece parts it: the instants in between are nobody's. */
-static bool collect_piece(struct judge_set *set, uint32_t block, struct room *m, const struct inside_request *requests,
-	size_t count, const struct span *occurrences, size_t occurrence_count, int64_t guard_ns, struct span piece,
-	struct err *e)
+static bool collect_piece(struct judge_set *set, uint32_t block, struct room *m,
+	const struct inside_request *requests, size_t count, const struct span *occurrences,
+	size_t occurrence_count, int64_t guard_ns, struct span piece, struct err *e)
 {
 	int64_t from_ns = piece.from_ns;
 	size_t k = first_ending_after(occurrences, occurrence_count, piece.from_ns - guard_ns);
@@ -253,7 +256,8 @@ static bool collect_piece(struct judge_set *set, uint32_t block, struct room *m,
 		i < count && requests[i].start_ns < piece.to_ns; i++) {
 		const struct inside_request *q = &requests[i];
 
-		for (; k < occurrence_count && occurrences[k].to_ns + guard_ns <= q->start_ns; k++) {
+		for (; k < occurrence_count && occurrences[k].to_ns + guard_ns <= q->start_ns;
+			k++) {
 			if (!room_give(m, set, block, from_ns, e))
 				return false;
 			from_ns = occurrences[k].to_ns + guard_ns;
@@ -268,16 +272,16 @@ static bool collect_piece(struct judge_set *set, uint32_t block, struct room *m,
 }
 
 bool outside_collect(struct judge_set *set, const struct inside_request *requests, size_t count,
-	const struct span *occurrences, size_t occurrence_count, int64_t guard_ns, const struct span *around,
-	size_t around_count, struct err *e)
+	const struct span *occurrences, size_t occurrence_count, int64_t guard_ns,
+	const struct span *around, size_t around_count, struct err *e)
 {
 	uint32_t base = set->block_count;
 	struct room m = { 0 };
 	bool ok = open_blocks(set, around_count, e);
 
 	for (size_t k = 0; ok && k < around_count; k++)
-		ok = collect_piece(set, base + (uint32_t)k, &m, requests, count, occurrences, occurrence_count,
-			guard_ns, around[k], e);
+		ok = collect_piece(set, base + (uint32_t)k, &m, requests, count, occurrences,
+			occurrence_count, guard_ns, around[k], e);
 	room_free(&m);
 	return ok;
 }

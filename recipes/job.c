@@ -99,7 +99,8 @@ static bool run_shell(struct runner *w, struct report *report)
 			kill(-pid, SIGKILL);
 			while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 				;
-			snprintf(report->text, sizeof(report->text), "took longer than its timeout");
+			snprintf(
+				report->text, sizeof(report->text), "took longer than its timeout");
 			return false;
 		}
 		nanosleep(&nap, NULL);
@@ -218,9 +219,11 @@ static bool await_ready(struct job *j, struct err *e)
 		n = poll(&p, 1, READY_MS);
 	while (n < 0 && errno == EINTR);
 	if (n <= 0 || !take_report(j, &report))
-		return err_set(e, ERR_ENV, "the runner of '%s' did not get ready", j->condition->id);
+		return err_set(
+			e, ERR_ENV, "the runner of '%s' did not get ready", j->condition->id);
 	if (!report.is_ok)
-		return err_set(e, ERR_ENV, "the runner of '%s' could not connect: %s", j->condition->id, report.text);
+		return err_set(e, ERR_ENV, "the runner of '%s' could not connect: %s",
+			j->condition->id, report.text);
 	return fcntl(j->from_fd, F_SETFL, O_NONBLOCK) == 0 ||
 	       err_os(e, ERR_ENV, errno, "could not watch the runner of '%s'", j->condition->id);
 }
@@ -268,12 +271,14 @@ bool job_open(struct job *j, const struct job_spec *given, const struct run *r, 
 	(void)r;
 	*j = (struct job){ .condition = spec.condition };
 	snprintf(spec.confine.file, sizeof(spec.confine.file), "%s", spec.path);
-	if (is_shell(spec.path) ? !confine_check(&spec.confine, e) : !read_script(spec.path, &script, e)) {
+	if (is_shell(spec.path) ? !confine_check(&spec.confine, e)
+				: !read_script(spec.path, &script, e)) {
 		buf_free(&script);
 		return false;
 	}
 	w.script = buf_slice(&script);
-	w.log_fd = open(spec.log_path ? spec.log_path : "/dev/null", O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+	w.log_fd = open(spec.log_path ? spec.log_path : "/dev/null",
+		O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
 	ok = w.log_fd >= 0 || err_os(e, ERR_ENV, errno, "could not write '%s'", spec.log_path);
 	ok = ok && fork_runner(j, &w, e) && await_ready(j, e);
 	if (w.log_fd >= 0)

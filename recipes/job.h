@@ -39,7 +39,8 @@ struct job_spec {
 };
 
 /* Returns when the runner is connected and waits for its first start. */
-bool job_open(struct job *j, const struct job_spec *spec, const struct run *r, struct err *e) MUST_USE;
+bool job_open(
+	struct job *j, const struct job_spec *spec, const struct run *r, struct err *e) MUST_USE;
 /* Starts what is due and collects what ended. */
 void job_tick(struct job *j, int64_t elapsed_ns);
 /* Whether starts were made and none failed. */

@@ -26,8 +26,7 @@ bool judge_set_block(struct judge_set *set, struct err *e)
 	return true;
 }
 
-bool judge_set_add(struct judge_set *set, uint32_t block, double ms, double weight_s,
-	struct err *e)
+bool judge_set_add(struct judge_set *set, uint32_t block, double ms, double weight_s, struct err *e)
 {
 	if (set->count >= JUDGE_SAMPLES_MAX) {
 		set->refused++;
@@ -73,39 +72,40 @@ bool judge_set_seal(struct judge_set *set, struct err *e)
 	return true;
 }
 
-/* times[block]: how often the block was drawn; NULL: once each. */
-static double quantile_drawn(const struct judge_set *set, double q, const uint32_t *times)
+/* The sample that the quantile falls on; times[block]: how often the block was drawn,
+ * NULL: once each. False when nothing weighs anything. */
+static bool find_quantile(
+	const struct judge_set *set, double q, const uint32_t *times, size_t *ret_at)
 {
 	double total = 0, above = 0;
 
 	if (!set->is_sealed)
-		return NAN;
+		return false;
 	for (uint32_t b = 0; b < set->block_count; b++)
 		total += set->block_weight[b] * (times ? times[b] : 1);
 	if (!(total > 0))
-		return NAN;
+		return false;
 	for (size_t i = set->count; i-- > 0;) {
 		double w = set->items[i].weight_s * (times ? times[set->items[i].block] : 1);
 
 		above += w;
+		*ret_at = i;
 		if (w > 0 && above > (1 - q) * total * (1 + 1e-12))
-			return set->items[i].ms;
+			break;
 	}
-	return set->items[0].ms;
+	return true;
+}
+
+static double quantile_drawn(const struct judge_set *set, double q, const uint32_t *times)
+{
+	size_t at;
+
+	return find_quantile(set, q, times, &at) ? set->items[at].ms : NAN;
 }
 
 double judge_set_quantile(const struct judge_set *set, double q)
 {
 	return quantile_drawn(set, q, NULL);
-}
-
-uint64_t judge_set_above(const struct judge_set *set, double ms)
-{
-	uint64_t n = 0;
-
-	for (size_t i = set->count; i-- > 0 && set->items[i].ms > ms;)
-		n++;
-	return n;
 }
 
 uint32_t judge_set_filled(const struct judge_set *set)
@@ -140,9 +140,11 @@ static const struct {
 double judge_pick_quantile(const struct judge_set *inside)
 {
 	for (size_t i = 0; i < LENGTH(quantiles); i++) {
-		double at = judge_set_quantile(inside, quantiles[i].q);
+		size_t at;
 
-		if (!isnan(at) && judge_set_above(inside, at) >= JUDGE_ABOVE_MIN)
+		/* Above by rank: equal latencies (a coarse clock) are no reason to see fewer. */
+		if (find_quantile(inside, quantiles[i].q, NULL, &at) &&
+			inside->count - 1 - at >= JUDGE_ABOVE_MIN)
 			return quantiles[i].q;
 	}
 	return 0;
@@ -308,14 +310,14 @@ out:
 	return i;
 }
 
-struct interval judge_ratio(const struct judge_set *inside, const struct judge_set *outside,
-	double q, uint64_t seed)
+struct interval judge_ratio(
+	const struct judge_set *inside, const struct judge_set *outside, double q, uint64_t seed)
 {
 	return compare(inside, outside, q, seed, over);
 }
 
-struct interval judge_difference(const struct judge_set *a, const struct judge_set *b, double q,
-	uint64_t seed)
+struct interval judge_difference(
+	const struct judge_set *a, const struct judge_set *b, double q, uint64_t seed)
 {
 	return compare(a, b, q, seed, minus);
 }
@@ -326,8 +328,8 @@ struct draws {
 };
 
 /* b of a draw is the draw of l0 itself when production had no quiet time. */
-static void draw_all(const struct judge_terms *t, struct drawer d[4], bool has_quiet,
-	struct draws *ret)
+static void draw_all(
+	const struct judge_terms *t, struct drawer d[4], bool has_quiet, struct draws *ret)
 {
 	struct rng rng;
 
@@ -361,8 +363,13 @@ struct judge_effect judge_effect(const struct judge_terms *t)
 {
 	const struct interval none = { NAN, NAN, NAN };
 	bool has_quiet = is_filled(t->production_outside);
-	struct judge_effect f = { .e = none, .ratio = none, .arm_over_l0 = none,
-		.b_ms = NAN, .s_ms = NAN, .l0_ms = NAN, .arm_ms = NAN };
+	struct judge_effect f = { .e = none,
+		.ratio = none,
+		.arm_over_l0 = none,
+		.b_ms = NAN,
+		.s_ms = NAN,
+		.l0_ms = NAN,
+		.arm_ms = NAN };
 	struct drawer d[4] = { 0 };
 	double *room = NULL;
 	struct draws draws = { 0 };
@@ -377,7 +384,8 @@ struct judge_effect judge_effect(const struct judge_terms *t)
 	f.l0_ms = judge_set_quantile(t->reference_quiet, t->q);
 	if (!has_quiet) {
 		if (!t->is_same_environment)
-			return unsure(f, "production had no quiet time and the lab is another machine");
+			return unsure(
+				f, "production had no quiet time and the lab is another machine");
 		f.b_ms = f.l0_ms;
 	}
 	if (!is_filled(t->arm_inside))
@@ -387,7 +395,8 @@ struct judge_effect judge_effect(const struct judge_terms *t)
 	f.ratio.value = f.s_ms / f.b_ms;
 	f.arm_over_l0.value = f.arm_ms / f.l0_ms;
 	if (judge_set_filled(t->production_inside) < JUDGE_BLOCKS_MIN)
-		return unsure(f, "production has fewer than five occurrences with requests in them");
+		return unsure(
+			f, "production has fewer than five occurrences with requests in them");
 	if (judge_set_filled(t->arm_inside) < JUDGE_BLOCKS_MIN)
 		return unsure(f, "fewer than five occurrences of the run had requests in them");
 

@@ -52,14 +52,13 @@ void judge_set_run(struct judge_set *set);
 /* Opens a block in the newest run; empty blocks count as evidence of nothing. */
 bool judge_set_block(struct judge_set *set, struct err *e) MUST_USE;
 /* Into a block opened before. */
-bool judge_set_add(struct judge_set *set, uint32_t block, double ms, double weight_s,
-	struct err *e) MUST_USE;
+bool judge_set_add(
+	struct judge_set *set, uint32_t block, double ms, double weight_s, struct err *e) MUST_USE;
 /* Sorts and sums; again after further runs were added. */
 bool judge_set_seal(struct judge_set *set, struct err *e) MUST_USE;
 /* Smallest latency with at least q of the weight at or below it; NAN when empty. */
 double judge_set_quantile(const struct judge_set *set, double q);
-/* Requests strictly above, and blocks that hold any request. */
-uint64_t judge_set_above(const struct judge_set *set, double ms);
+/* Blocks that hold any request. */
 uint32_t judge_set_filled(const struct judge_set *set);
 void judge_set_free(struct judge_set *set);
 
@@ -79,12 +78,12 @@ struct interval {
 };
 
 /* s / b with its 95 % interval; both sets sealed. */
-struct interval judge_ratio(const struct judge_set *inside, const struct judge_set *outside,
-	double q, uint64_t seed);
+struct interval judge_ratio(
+	const struct judge_set *inside, const struct judge_set *outside, double q, uint64_t seed);
 
 /* Quantile of a minus quantile of b, in ms, with its 95 % interval; both sealed. */
-struct interval judge_difference(const struct judge_set *a, const struct judge_set *b, double q,
-	uint64_t seed);
+struct interval judge_difference(
+	const struct judge_set *a, const struct judge_set *b, double q, uint64_t seed);
 
 struct judge_terms {
 	const struct judge_set *production_inside;

@@ -4,7 +4,9 @@
 #define AROUND_S 0.9 /* quiet traffic of each window, if it can be had */
 #define LEAD_SHARE 0.55 /* of that, how much stands before the occurrence */
 #define RUN_IN_S 0.15 /* arrivals after the start that may still meet the stall */
-#define DRAIN_S 0.3
+#define DRAIN_SHARE 0.3 /* of the stall: what queued up behind it is served */
+#define DRAIN_MAX_S 0.5
+#define HALF_SHARE_MIN 0.6 /* of the occurrence's rest that must be found behind the hole */
 #define SLICE_MAX_S 1.3
 #define QUIET_SLICE_MAX_S 0.6
 
@@ -35,16 +37,23 @@ static void add_whole(struct layout *l, struct span o, struct span window, int64
 }
 
 /* Room for the part behind the hole: until the next occurrence or the end. */
-static bool add_halves(struct layout *l, struct span o, struct span window, int64_t limit_ns, int64_t k)
+static bool add_halves(
+	struct layout *l, struct span o, struct span window, int64_t limit_ns, int64_t k)
 {
 	double inside_s = seconds(o.from_ns, o.to_ns);
 	double run_in_s = inside_s * 0.3 < RUN_IN_S ? inside_s * 0.3 : RUN_IN_S;
 	int64_t cut_ns = o.from_ns + ns(run_in_s);
-	int64_t on_ns = o.to_ns + ns(inside_s * 0.3 > DRAIN_S ? inside_s * 0.3 : DRAIN_S);
-	int64_t rest_ns = window.to_ns - cut_ns;
+	double drain_s =
+		inside_s * DRAIN_SHARE < DRAIN_MAX_S ? inside_s * DRAIN_SHARE : DRAIN_MAX_S;
+	int64_t on_ns = o.to_ns + ns(drain_s), rest_ns = window.to_ns - cut_ns;
+	double rest_inside_s = inside_s - run_in_s;
 
 	if (on_ns + rest_ns > limit_ns)
+		rest_ns = limit_ns - on_ns;
+	if ((double)rest_ns / 1e9 < HALF_SHARE_MIN * rest_inside_s)
 		return false;
+	if (rest_inside_s > (double)rest_ns / 1e9)
+		rest_inside_s = (double)rest_ns / 1e9;
 	add(l, (struct recipe_window){ .from_ns = window.from_ns,
 		       .to_ns = cut_ns,
 		       .inside_from_s = seconds(window.from_ns, o.from_ns),
@@ -54,7 +63,7 @@ static bool add_halves(struct layout *l, struct span o, struct span window, int6
 	add(l, (struct recipe_window){ .from_ns = on_ns,
 		       .to_ns = on_ns + rest_ns,
 		       .inside_from_s = 0,
-		       .inside_to_s = inside_s - run_in_s,
+		       .inside_to_s = rest_inside_s,
 		       .occurrence = k,
 		       .is_quiet = true });
 	return true;
@@ -68,26 +77,33 @@ static double lead_of(struct span o)
 	return (length_s - inside_s) * LEAD_SHARE;
 }
 
+/* Half of the time between two occurrences is the later one's, at most. */
+static int64_t start_of(const struct span *all, size_t i, struct span capture)
+{
+	int64_t lead_ns = ns(lead_of(all[i]));
+	int64_t before_ns =
+		i > 0 ? (all[i].from_ns - all[i - 1].to_ns) / 2 : all[i].from_ns - capture.from_ns;
+
+	return all[i].from_ns - (lead_ns < before_ns ? lead_ns : before_ns);
+}
+
 /* The window that an occurrence would like, and what its neighbours leave it. */
-static struct span window_of(const struct span *all, size_t count, size_t i, struct span capture,
-	int64_t *ret_limit_ns)
+static struct span window_of(
+	const struct span *all, size_t count, size_t i, struct span capture, int64_t *ret_limit_ns)
 {
 	struct span o = all[i], window;
 	double lead_s = lead_of(o);
-	int64_t earliest = i > 0 ? all[i - 1].to_ns : capture.from_ns;
 
-	*ret_limit_ns = i + 1 < count ? all[i + 1].from_ns - ns(lead_of(all[i + 1])) : capture.to_ns;
+	*ret_limit_ns = i + 1 < count ? start_of(all, i + 1, capture) : capture.to_ns;
 	if (*ret_limit_ns < o.to_ns)
 		*ret_limit_ns = o.to_ns;
-	window.from_ns = o.from_ns - ns(lead_s);
+	window.from_ns = start_of(all, i, capture);
 	window.to_ns = o.to_ns + ns(lead_s / LEAD_SHARE * (1 - LEAD_SHARE));
-	if (window.from_ns < earliest)
-		window.from_ns = earliest;
 	return window;
 }
 
-static void add_occurrence(struct layout *l, const struct span *all, size_t count, size_t i, struct span capture,
-	bool has_hole)
+static void add_occurrence(struct layout *l, const struct span *all, size_t count, size_t i,
+	struct span capture, bool has_hole)
 {
 	int64_t k = (int64_t)(l->count ? l->windows[l->count - 1].occurrence + 1 : 0), limit_ns;
 	struct span window = window_of(all, count, i, capture, &limit_ns);
@@ -109,8 +125,8 @@ static bool has_room(const struct span *all, size_t count, size_t i, struct span
 	return add_halves(&trial, all[i], window, limit_ns, 0);
 }
 
-void layout_occurrences(struct layout *l, const struct span *occurrences, size_t count, struct span capture,
-	bool has_hole)
+void layout_occurrences(struct layout *l, const struct span *occurrences, size_t count,
+	struct span capture, bool has_hole)
 {
 	size_t wanted = count < LAYOUT_OCCURRENCES ? count : LAYOUT_OCCURRENCES;
 	size_t first = 0, last = count;
@@ -119,11 +135,13 @@ void layout_occurrences(struct layout *l, const struct span *occurrences, size_t
 	/* The capture's ends are where room is missing. */
 	while (has_hole && last - first > wanted && !has_room(occurrences, count, first, capture))
 		first++;
-	while (has_hole && last - first > wanted && !has_room(occurrences, count, last - 1, capture))
+	while (has_hole && last - first > wanted &&
+		!has_room(occurrences, count, last - 1, capture))
 		last--;
 	for (size_t i = 0; i < wanted; i++) {
 		size_t range = last - first - 1;
-		size_t at = first + (wanted > 1 ? (i * range + (wanted - 1) / 2) / (wanted - 1) : 0);
+		size_t at =
+			first + (wanted > 1 ? (i * range + (wanted - 1) / 2) / (wanted - 1) : 0);
 
 		add_occurrence(l, occurrences, count, at, capture, has_hole);
 	}

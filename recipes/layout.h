@@ -25,8 +25,8 @@ struct layout {
 };
 
 /* occurrences: inside spans of production, sorted. has_hole: arrivals stop in them. */
-void layout_occurrences(struct layout *l, const struct span *occurrences, size_t count, struct span capture,
-	bool has_hole);
+void layout_occurrences(struct layout *l, const struct span *occurrences, size_t count,
+	struct span capture, bool has_hole);
 /* A state that holds from its onset: quiet slices before (may be empty), then equal
  * slices after it. */
 void layout_state(struct layout *l, struct span before, struct span after);

@@ -36,7 +36,8 @@ bool path_relative(const char *from_file, const char *to, char relative[4096], s
 	}
 	relative[0] = '\0';
 	if (shared <= strlen(from)) {
-		for (const char *at = from + shared; *at && n + 4 < 4096; at += strcspn(at, "/"), at += *at == '/')
+		for (const char *at = from + shared; *at && n + 4 < 4096;
+			at += strcspn(at, "/"), at += *at == '/')
 			n += (size_t)snprintf(relative + n, 4096 - n, "../");
 	}
 	if (n + strlen(real + shared) + 1 > 4096)

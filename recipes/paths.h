@@ -8,6 +8,7 @@
 
 /* The path of an existing file as seen from the folder of another (which need not
  * exist itself, its folder must). */
-bool path_relative(const char *from_file, const char *to, char relative[4096], struct err *e) MUST_USE;
+bool path_relative(
+	const char *from_file, const char *to, char relative[4096], struct err *e) MUST_USE;
 
 #endif

@@ -26,8 +26,8 @@ static const struct rcap_route *by_fingerprint(const struct rcap *c, uint64_t fi
 	return NULL;
 }
 
-static const struct rcap_route *choose(const struct rcap *c, uint64_t fingerprint, const char *fragment,
-	struct err *e)
+static const struct rcap_route *choose(
+	const struct rcap *c, uint64_t fingerprint, const char *fragment, struct err *e)
 {
 	const struct rcap_route *route;
 
@@ -77,7 +77,8 @@ static bool is_request(const struct rcap_item *item)
 	       !(item->request.flags & REQUEST_SKIPPED);
 }
 
-static bool read_all(struct production *p, struct rcap *c, uint32_t route, const struct run *r, struct err *e)
+static bool read_all(
+	struct production *p, struct rcap *c, uint32_t route, const struct run *r, struct err *e)
 {
 	struct rcap_item item;
 	enum step step;
@@ -106,8 +107,8 @@ static int by_start(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-bool production_load(struct production *p, const char *capture, uint64_t fingerprint, const char *fragment,
-	const struct run *r, struct err *e)
+bool production_load(struct production *p, const char *capture, uint64_t fingerprint,
+	const char *fragment, const struct run *r, struct err *e)
 {
 	struct rcap *c = rcap_open(capture, e);
 	const struct rcap_route *route;
@@ -149,8 +150,8 @@ void production_free(struct production *p)
 	*p = (struct production){ 0 };
 }
 
-bool production_arrivals(const char *capture, const struct span *spans, size_t count, uint64_t *ret_all,
-	const struct run *r, struct err *e)
+bool production_arrivals(const char *capture, const struct span *spans, size_t count,
+	uint64_t *ret_all, const struct run *r, struct err *e)
 {
 	struct rcap *c = rcap_open(capture, e);
 	struct rcap_item item;
@@ -175,7 +176,8 @@ bool production_divide(const struct production *p, const struct production_spans
 	struct production_sets *ret, struct err *e)
 {
 	*ret = (struct production_sets){ 0 };
-	return inside_collect(&ret->inside, p->requests, p->count, spans->inside, spans->inside_count, e) &&
+	return inside_collect(&ret->inside, p->requests, p->count, spans->inside,
+		       spans->inside_count, e) &&
 	       outside_collect(&ret->outside, p->requests, p->count, spans->slow, spans->slow_count,
 		       spans->guard_ns, spans->quiet, spans->quiet_count, e) &&
 	       judge_set_seal(&ret->inside, e) && judge_set_seal(&ret->outside, e);

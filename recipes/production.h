@@ -29,12 +29,12 @@ struct production {
 
 /* The route by fingerprint (0: none), else by a fragment of its text, else the one
  * that took the most time. */
-bool production_load(struct production *p, const char *capture, uint64_t fingerprint, const char *fragment,
-	const struct run *r, struct err *e) MUST_USE;
+bool production_load(struct production *p, const char *capture, uint64_t fingerprint,
+	const char *fragment, const struct run *r, struct err *e) MUST_USE;
 void production_free(struct production *p);
 /* Arrivals per span, of every route and of the judged one. */
-bool production_arrivals(const char *capture, const struct span *spans, size_t count, uint64_t *ret_all,
-	const struct run *r, struct err *e) MUST_USE;
+bool production_arrivals(const char *capture, const struct span *spans, size_t count,
+	uint64_t *ret_all, const struct run *r, struct err *e) MUST_USE;
 
 /* Production's side of the judge, sealed. slow: all occurrences, judged or not. */
 struct production_sets {

@@ -76,7 +76,10 @@ static struct json *arms_json(const struct experiment *x)
 		json_set(j, "on", names_of(x, arm->on));
 		json_set_bool(j, "reference", arm->on == x->ablate.reference);
 		implied = arm->has_verdict ? NULL : ablate_implied(&x->ablate, arm->on);
-		json_set_text(j, "verdict", arm->has_verdict || implied ? verdict_name(arm->has_verdict ? arm->verdict : VERDICT_NOT) : "not run");
+		json_set_text(j, "verdict",
+			arm->has_verdict || implied
+				? verdict_name(arm->has_verdict ? arm->verdict : VERDICT_NOT)
+				: "not run");
 		json_set_text(j, "reason", arm->has_verdict ? x->effects[i].reason : NULL);
 		json_set(j, "follows_from", implied ? names_of(x, implied->on) : json_array());
 		json_set_number(j, "inside_ms", arm->has_verdict ? x->effects[i].arm_ms : NAN);
@@ -121,7 +124,8 @@ static bool runs_json(const struct experiment *x, struct json *list, struct err 
 }
 
 /* What leaving a condition out takes away from the slowdown. */
-static bool effects_json(const struct experiment *x, const struct run *r, struct json *list, struct err *e)
+static bool effects_json(
+	const struct experiment *x, const struct run *r, struct json *list, struct err *e)
 {
 	uint32_t all = ablate_all(&x->ablate);
 	struct judge_set full = { 0 };
@@ -154,7 +158,8 @@ static bool effects_json(const struct experiment *x, const struct run *r, struct
 	return true;
 }
 
-static bool ablation_json(const struct experiment *x, const struct run *r, struct json *j, struct err *e)
+static bool ablation_json(
+	const struct experiment *x, const struct run *r, struct json *j, struct err *e)
 {
 	struct json *effects = json_array(), *minimal = json_array();
 	uint32_t sets[ABLATE_ARMS_MAX];
@@ -188,10 +193,12 @@ static struct json *untested_json(const struct experiment *x)
 struct json *result_json(const struct experiment *x, const struct run *r, struct err *e)
 {
 	const struct judge_effect *f = effect_of(x, ablate_all(&x->ablate));
-	struct json *j = json_object(), *effect = json_object(), *runs = json_array(), *ablation = json_object();
+	struct json *j = json_object(), *effect = json_object(), *runs = json_array(),
+		    *ablation = json_object();
 	char fingerprint[24];
 
-	snprintf(fingerprint, sizeof(fingerprint), "%016llx", (unsigned long long)x->recipe->fingerprint);
+	snprintf(fingerprint, sizeof(fingerprint), "%016llx",
+		(unsigned long long)x->recipe->fingerprint);
 	json_set_text(j, "format", "reprod-result");
 	json_set_int(j, "version", 1);
 	json_set_text(j, "verdict", verdict_name(x->verdict));
@@ -224,8 +231,8 @@ struct json *result_json(const struct experiment *x, const struct run *r, struct
 
 struct json *result_summary(const struct json *result)
 {
-	static const char *const kept[] = { "finished", "verdict", "reason", "production", "effect", "lab", "seed",
-		"minutes" };
+	static const char *const kept[] = { "finished", "verdict", "reason", "production", "effect",
+		"lab", "seed", "minutes" };
 	struct json *j = json_object();
 
 	for (size_t i = 0; i < LENGTH(kept); i++)

@@ -18,7 +18,11 @@ static const char *ms_text(double ms, char text[CELL_MAX])
 	if (isnan(ms))
 		snprintf(text, CELL_MAX, "-");
 	else
-		snprintf(text, CELL_MAX, ms < 10 ? "%.2f ms" : ms < 100 ? "%.1f ms" : "%.0f ms", ms);
+		snprintf(text, CELL_MAX,
+			ms < 10    ? "%.2f ms"
+			: ms < 100 ? "%.1f ms"
+				   : "%.0f ms",
+			ms);
 	return text;
 }
 
@@ -35,15 +39,19 @@ static void print_verdict(const struct json *result, FILE *to)
 	const char *quantile = json_text(json_get(f, "quantile"), "");
 	char a[CELL_MAX], b[CELL_MAX];
 
-	fprintf(to, "%s%s%s\n", json_text(json_get(result, "verdict"), ""), reason ? ": " : "", reason ? reason : "");
+	fprintf(to, "%s%s%s\n", json_text(json_get(result, "verdict"), ""), reason ? ": " : "",
+		reason ? reason : "");
 	fprintf(to, "  route       %.160s\n", json_text(json_get(result, "route"), ""));
 	fprintf(to, "  production  %s %s -> %s (x%.3g [%.3g, %.3g]), %lld occurrences\n", quantile,
-		ms_text(number(p, "baseline_p99_ms"), a), ms_text(number(p, "spike_p99_ms"), b), number(p, "ratio"),
-		number(p, "ratio_low"), number(p, "ratio_high"), (long long)json_int(json_get(p, "occurrences"), 0));
-	fprintf(to, "  lab         %s %s -> %s with everything on", quantile, ms_text(number(lab, "baseline_p99_ms"), a),
+		ms_text(number(p, "baseline_p99_ms"), a), ms_text(number(p, "spike_p99_ms"), b),
+		number(p, "ratio"), number(p, "ratio_low"), number(p, "ratio_high"),
+		(long long)json_int(json_get(p, "occurrences"), 0));
+	fprintf(to, "  lab         %s %s -> %s with everything on", quantile,
+		ms_text(number(lab, "baseline_p99_ms"), a),
 		ms_text(number(lab, "spike_p99_ms"), b));
 	if (!isnan(number(f, "e")))
-		fprintf(to, ": E %.2f [%.2f, %.2f]", number(f, "e"), number(f, "low"), number(f, "high"));
+		fprintf(to, ": E %.2f [%.2f, %.2f]", number(f, "e"), number(f, "low"),
+			number(f, "high"));
 	fprintf(to, "\n");
 }
 
@@ -68,10 +76,11 @@ static void print_arms(const struct json *arms, FILE *to)
 
 		add_list(&on, json_get(a, "on"), "nothing");
 		if (!isnan(number(a, "e")))
-			snprintf(e, sizeof(e), "%5.2f [%5.2f, %5.2f]", number(a, "e"), number(a, "low"),
-				number(a, "high"));
+			snprintf(e, sizeof(e), "%5.2f [%5.2f, %5.2f]", number(a, "e"),
+				number(a, "low"), number(a, "high"));
 		fprintf(to, "  %-*s %10s  %-22s  %s%s%s%s%s\n", width, buf_text(&on),
-			ms_text(number(a, "inside_ms"), inside), e, json_text(json_get(a, "verdict"), ""),
+			ms_text(number(a, "inside_ms"), inside), e,
+			json_text(json_get(a, "verdict"), ""),
 			json_is_true(json_get(a, "reference"), false) ? " (reference)" : "",
 			json_count(json_get(a, "follows_from")) ? " (not run: it follows)" : "",
 			reason ? ": " : "", reason ? reason : "");
@@ -97,7 +106,8 @@ static void print_ablation(const struct json *ablation, FILE *to)
 	if (json_count(json_get(ablation, "unknown")) > 0)
 		print_list("unknown", json_get(ablation, "unknown"), "", to);
 	for (size_t i = 0; i < json_count(minimal); i++)
-		print_list(i == 0 ? "enough" : "or", json_at(minimal, i), "nothing: it is slow in isolation", to);
+		print_list(i == 0 ? "enough" : "or", json_at(minimal, i),
+			"nothing: it is slow in isolation", to);
 }
 
 static void print_untested(const struct json *result, FILE *to)
@@ -108,7 +118,8 @@ static void print_untested(const struct json *result, FILE *to)
 		const struct json *list = json_get(result, lists[k]);
 
 		for (size_t i = 0; i < json_count(list); i++)
-			fprintf(to, "  not tested  %s: %s\n", json_text(json_get(json_at(list, i), "id"), ""),
+			fprintf(to, "  not tested  %s: %s\n",
+				json_text(json_get(json_at(list, i), "id"), ""),
 				json_text(json_get(json_at(list, i), "reason"), ""));
 	}
 }
@@ -122,7 +133,8 @@ static void print_invalid(const struct json *runs, FILE *to)
 		if (json_is_true(json_get(run, "valid"), true))
 			continue;
 		add_list(&on, json_get(run, "on"), "nothing");
-		fprintf(to, "  invalid run of %s: %s\n", buf_text(&on), json_text(json_get(run, "reason"), ""));
+		fprintf(to, "  invalid run of %s: %s\n", buf_text(&on),
+			json_text(json_get(run, "reason"), ""));
 		buf_free(&on);
 	}
 }
@@ -138,8 +150,8 @@ void result_print(const struct experiment *x, const struct json *result, FILE *t
 	print_untested(result, to);
 	if (x->ran_out_of_time)
 		fprintf(to, "  --max-time ended it early; --resume goes on\n");
-	fprintf(to, "  %zu runs in %.1f minutes, seed %lld\n", x->run_count, number(result, "minutes"),
-		(long long)json_int(json_get(result, "seed"), 0));
+	fprintf(to, "  %zu runs in %.1f minutes, seed %lld\n", x->run_count,
+		number(result, "minutes"), (long long)json_int(json_get(result, "seed"), 0));
 }
 
 /* ---- JUnit */
@@ -172,13 +184,15 @@ void result_junit(const struct json *result, const char *name, const char *expec
 {
 	const char *verdict = json_text(json_get(result, "verdict"), "unsure");
 	const char *reason = json_text(json_get(result, "reason"), "");
-	const char *wanted = expect && strcmp(expect, "gone") == 0 ? "not reproduced" : "reproduced";
+	const char *wanted =
+		expect && strcmp(expect, "gone") == 0 ? "not reproduced" : "reproduced";
 	bool is_unsure = strcmp(verdict, "unsure") == 0, is_wanted = strcmp(verdict, wanted) == 0;
 	const char *tag = is_unsure ? "error" : "failure";
 	double seconds = 60 * json_number(json_get(result, "minutes"), 0);
 
 	buf_add_text(to, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
-	buf_addf(to, "<testsuite name=\"reprod recipe\" tests=\"1\" failures=\"%d\" errors=\"%d\" time=\"%.1f\">\n",
+	buf_addf(to,
+		"<testsuite name=\"reprod recipe\" tests=\"1\" failures=\"%d\" errors=\"%d\" time=\"%.1f\">\n",
 		!is_unsure && !is_wanted, is_unsure, seconds);
 	buf_add_text(to, "  <testcase classname=\"reprod\" name=\"");
 	add_xml(to, name);
@@ -192,8 +206,10 @@ void result_junit(const struct json *result, const char *name, const char *expec
 	}
 	buf_add_text(to, "    <system-out>");
 	add_xml(to, json_text(json_get(result, "route"), ""));
-	buf_addf(to, "\nE %.3f [%.3f, %.3f]\nnecessary: ", json_number(json_path(result, "effect.e"), NAN),
-		json_number(json_path(result, "effect.low"), NAN), json_number(json_path(result, "effect.high"), NAN));
+	buf_addf(to, "\nE %.3f [%.3f, %.3f]\nnecessary: ",
+		json_number(json_path(result, "effect.e"), NAN),
+		json_number(json_path(result, "effect.low"), NAN),
+		json_number(json_path(result, "effect.high"), NAN));
 	for (size_t i = 0; i < json_count(json_path(result, "ablation.necessary")); i++) {
 		buf_add_text(to, i ? ", " : "");
 		add_xml(to, json_text(json_at(json_path(result, "ablation.necessary"), i), ""));

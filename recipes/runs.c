@@ -35,7 +35,8 @@ static struct json *requests_json(const struct cell *c)
 
 	for (size_t i = 0; i < c->count; i++) {
 		json_append_int(list, c->requests[i].start_ns / 1000);
-		json_append_int(list, (c->requests[i].end_ns - c->requests[i].start_ns + 999) / 1000);
+		json_append_int(
+			list, (c->requests[i].end_ns - c->requests[i].start_ns + 999) / 1000);
 		json_append_int(list, c->requests[i].is_censored);
 	}
 	return list;
@@ -170,7 +171,8 @@ bool runs_load(struct experiment *x, struct err *e)
 	/* A last line without its end was being written when we were stopped. */
 	for (const char *end; ok && (end = strchr(at, '\n')); at = end + 1) {
 		struct err ignored = { 0 };
-		struct json *j = json_parse((struct slice){ at, (size_t)(end - at) }, x->options->runs_path, &ignored);
+		struct json *j = json_parse(
+			(struct slice){ at, (size_t)(end - at) }, x->options->runs_path, &ignored);
 
 		if (j && strcmp(json_text(json_get(j, "identity"), ""), identity) == 0)
 			ok = read_run(x, j, e);

@@ -12,7 +12,8 @@
 
 /* What the runs of this experiment carry: recipe's SHA-256 and both marks' source. */
 void runs_identity(const struct experiment *x, char text[200]);
-bool runs_append(const struct experiment *x, const struct experiment_run *run, struct err *e) MUST_USE;
+bool runs_append(
+	const struct experiment *x, const struct experiment_run *run, struct err *e) MUST_USE;
 /* Fills x->runs; a file that is not there is no failure. */
 bool runs_load(struct experiment *x, struct err *e) MUST_USE;
 

@@ -17,7 +17,8 @@ struct pg *site_admin(const struct site *s, struct err *e)
 /* The same database as another role; libpq takes the last word on a keyword. */
 static void with_role(const char *dsn, const char *role, char *to, size_t size)
 {
-	bool is_uri = strncmp(dsn, "postgresql://", 13) == 0 || strncmp(dsn, "postgres://", 11) == 0;
+	bool is_uri =
+		strncmp(dsn, "postgresql://", 13) == 0 || strncmp(dsn, "postgres://", 11) == 0;
 
 	if (is_uri)
 		snprintf(to, size, "%s%cuser=%s", dsn, strchr(dsn, '?') ? '&' : '?', role);
@@ -30,7 +31,8 @@ static const char role_sql[] =
 	"DO $$ DECLARE s record; BEGIN "
 	"IF NOT EXISTS (SELECT FROM pg_roles WHERE rolname = '" REPLAY_ROLE "') THEN "
 	"CREATE ROLE " REPLAY_ROLE " LOGIN NOSUPERUSER; END IF; "
-	"EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO " REPLAY_ROLE "', current_database()); "
+	"EXECUTE format('GRANT CONNECT, TEMPORARY ON DATABASE %I TO " REPLAY_ROLE
+	"', current_database()); "
 	"FOR s IN SELECT nspname FROM pg_namespace WHERE nspname NOT LIKE 'pg\\_%' "
 	"AND nspname NOT IN ('information_schema', 'reprod') LOOP "
 	"EXECUTE format('GRANT USAGE, CREATE ON SCHEMA %I TO " REPLAY_ROLE "', s.nspname); "
@@ -53,8 +55,10 @@ static bool prepare_roles(struct site *s, struct err *e)
 {
 	struct pg *c = site_admin(s, e);
 	char text[64];
-	bool ok = c && target_check(c, &s->mark, e) && pg_one(c, e, "SELECT current_database()", s->database, sizeof(s->database)) &&
-		  pg_one(c, e, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user", text, sizeof(text));
+	bool ok = c && target_check(c, &s->mark, e) &&
+		  pg_one(c, e, "SELECT current_database()", s->database, sizeof(s->database)) &&
+		  pg_one(c, e, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user", text,
+			  sizeof(text));
 
 	s->is_superuser = ok && text[0] == 't';
 	if (ok && s->is_superuser && !s->is_dir)
@@ -84,7 +88,8 @@ static void adopt_lab(struct site *s)
 	s->mark = s->lab.mark;
 }
 
-bool site_open(struct site *s, const char *given, const char *name, const struct run *r, struct err *e)
+bool site_open(
+	struct site *s, const char *given, const char *name, const struct run *r, struct err *e)
 {
 	*s = (struct site){ .given = given, .name = name, .is_dir = file_is_dir(given) };
 	if (s->is_dir) {
@@ -164,7 +169,8 @@ void site_confine(const struct site *s, struct confine *c)
 	if (pg_address_of(s->traffic_dsn, &address, &ignored)) {
 		int port = atoi(address.ports);
 		/* Without a host libpq takes its built-in folder, Debian's. */
-		socket_of(c, *address.hosts ? address.hosts : "/var/run/postgresql", port ? port : 5432);
+		socket_of(c, *address.hosts ? address.hosts : "/var/run/postgresql",
+			port ? port : 5432);
 	}
 	if (!s->is_superuser) {
 		struct pg *pg = site_admin(s, &ignored);
@@ -193,8 +199,8 @@ static int64_t ticks_of(const char *pid, int *ret_parent)
 	fclose(f);
 	line[n] = '\0';
 	at = strrchr(line, ')');
-	if (!at || sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld", ret_parent,
-			   &user, &system, &children_user, &children_system) != 5)
+	if (!at || sscanf(at + 1, " %*c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu %ld %ld",
+			   ret_parent, &user, &system, &children_user, &children_system) != 5)
 		return -1;
 	return (int64_t)(user + system) + children_user + children_system;
 }
@@ -217,7 +223,8 @@ bool site_cpu_ns(const struct site *s, int64_t *ret_ns)
 		if (entry->d_name[0] < '1' || entry->d_name[0] > '9')
 			continue;
 		used = ticks_of(entry->d_name, &parent);
-		if (used >= 0 && (parent == s->lab.server.proc.pid || atoi(entry->d_name) == s->lab.server.proc.pid))
+		if (used >= 0 && (parent == s->lab.server.proc.pid ||
+					 atoi(entry->d_name) == s->lab.server.proc.pid))
 			ticks += used;
 	}
 	closedir(proc);

@@ -26,10 +26,12 @@ struct site {
 	int64_t reset_ns; /* the last one */
 };
 
-bool site_open(struct site *s, const char *given, const char *name, const struct run *r, struct err *e) MUST_USE;
+bool site_open(struct site *s, const char *given, const char *name, const struct run *r,
+	struct err *e) MUST_USE;
 /* Back to the frozen state; settings: "name=value", NULL terminated, or NULL. On a DSN
  * they are set on the database. */
-bool site_reset(struct site *s, const char *const *settings, const struct run *r, struct err *e) MUST_USE;
+bool site_reset(
+	struct site *s, const char *const *settings, const struct run *r, struct err *e) MUST_USE;
 struct pg *site_admin(const struct site *s, struct err *e);
 /* Fills in how a confined command reaches it. */
 void site_confine(const struct site *s, struct confine *c);

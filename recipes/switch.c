@@ -14,20 +14,22 @@ bool switch_setting(const struct recipe_condition *c, bool is_on, char *text, si
 }
 
 /* For each named table (regclass spelling), or once for the whole database. */
-static bool for_tables(const struct recipe_condition *c, struct pg *admin, const char *verb, struct err *e)
+static bool for_tables(
+	const struct recipe_condition *c, struct pg *admin, const char *verb, struct err *e)
 {
 	if (json_count(c->tables) == 0)
 		return pg_exec(admin, e, verb);
 	for (size_t i = 0; i < json_count(c->tables); i++) {
 		const char *params[] = { json_text(json_at(c->tables, i), ""), NULL };
-		CLEANUP(pg_rows_cleanup) struct pg_rows *rows =
-			pg_query(admin, e, "SELECT to_regclass($1)::text", params);
+		CLEANUP(pg_rows_cleanup)
+		struct pg_rows *rows = pg_query(admin, e, "SELECT to_regclass($1)::text", params);
 		const char *name = rows ? pg_cell(rows, 0, 0) : NULL;
 
 		if (!rows)
 			return false;
 		if (!name)
-			return err_set(e, ERR_INPUT, "condition '%s': there is no table '%s'", c->id, params[0]);
+			return err_set(e, ERR_INPUT, "condition '%s': there is no table '%s'",
+				c->id, params[0]);
 		if (!pg_execf(admin, e, "%s %s", verb, name))
 			return false;
 	}
@@ -89,7 +91,8 @@ bool switch_read(const struct recipe_condition *c, struct pg *admin, const struc
 
 	*ret = (struct switch_reading){ 0 };
 	if (c->how == SWITCH_STATS) {
-		ok = read_text(admin, s->is_superuser || s->is_dir ? stats_sql : plain_stats_sql, ret, e);
+		ok = read_text(
+			admin, s->is_superuser || s->is_dir ? stats_sql : plain_stats_sql, ret, e);
 	} else if (c->how == SWITCH_SETTING) {
 		char *name = pg_quote_literal(admin, c->name);
 
@@ -104,7 +107,8 @@ bool switch_read(const struct recipe_condition *c, struct pg *admin, const struc
 		/* The nonce changes with each reset and never within a run. */
 		ok = read_text(admin, "SELECT current_database()", ret, e);
 		if (ok)
-			snprintf(ret->text, sizeof(ret->text), "%.60s %.32s", s->name, s->mark.nonce);
+			snprintf(ret->text, sizeof(ret->text), "%.60s %.32s", s->name,
+				s->mark.nonce);
 	}
 	return ok || err_in(e, "reading back condition '%s'", c->id);
 }

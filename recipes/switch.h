@@ -21,7 +21,8 @@ struct switch_reading {
  * has no value for that state. */
 bool switch_setting(const struct recipe_condition *c, bool is_on, char *text, size_t size);
 /* After the reset: what it takes to put it on or off. */
-bool switch_apply(const struct recipe_condition *c, bool is_on, struct pg *admin, struct err *e) MUST_USE;
+bool switch_apply(
+	const struct recipe_condition *c, bool is_on, struct pg *admin, struct err *e) MUST_USE;
 bool switch_read(const struct recipe_condition *c, struct pg *admin, const struct site *s,
 	struct switch_reading *ret, struct err *e) MUST_USE;
 

@@ -76,8 +76,8 @@ static void read_condition(struct recipe_condition *c, const struct json *j)
 		c->how = SWITCH_SQL;
 	else if (c->how == SWITCH_NONE && *c->file)
 		c->how = SWITCH_FILE;
-	c->is_in_snapshot = json_is_true(json_get(j, "in_snapshot"),
-		c->how == SWITCH_STATS || c->how == SWITCH_BLOAT);
+	c->is_in_snapshot = json_is_true(
+		json_get(j, "in_snapshot"), c->how == SWITCH_STATS || c->how == SWITCH_BLOAT);
 	for (size_t i = 0; i < json_count(offsets) && c->offset_count < RECIPE_OFFSETS_MAX; i++)
 		c->offsets_s[c->offset_count++] = json_number(json_at(offsets, i), NAN);
 }
@@ -109,8 +109,8 @@ static struct recipe_span *read_spans(const struct json *list, size_t *ret_count
 	for (size_t i = 0; i < count; i++) {
 		const struct json *j = json_at(list, i);
 
-		if (read_time(j, "from", &spans[n].from_ns) && read_time(j, "to", &spans[n].to_ns) &&
-			spans[n].to_ns > spans[n].from_ns)
+		if (read_time(j, "from", &spans[n].from_ns) &&
+			read_time(j, "to", &spans[n].to_ns) && spans[n].to_ns > spans[n].from_ns)
 			n++;
 	}
 	*ret_count = n;
@@ -134,7 +134,8 @@ static void split_dir(struct recipe *r, const char *path)
 	if (!slash)
 		snprintf(r->dir, sizeof(r->dir), ".");
 	else
-		snprintf(r->dir, sizeof(r->dir), "%.*s", slash == path ? 1 : (int)(slash - path), path);
+		snprintf(r->dir, sizeof(r->dir), "%.*s", slash == path ? 1 : (int)(slash - path),
+			path);
 }
 
 static bool is_recipe(const struct json *d, struct err *e)
@@ -146,7 +147,8 @@ static bool is_recipe(const struct json *d, struct err *e)
 		return err_hint(e, "reprod recipe draft CAPTURE -o R.json makes one");
 	}
 	if (json_type(version) != JSON_NUMBER || json_number(version, 0) < 1)
-		return err_set(e, ERR_INPUT, "not a recipe: \"version\" is not a number of 1 or more");
+		return err_set(
+			e, ERR_INPUT, "not a recipe: \"version\" is not a number of 1 or more");
 	if (json_number(version, 0) >= RECIPE_VERSION + 1) {
 		err_set(e, ERR_INPUT, "recipe version %.0f is newer than this program's %d",
 			json_number(version, 0), RECIPE_VERSION);
@@ -175,8 +177,11 @@ bool recipe_read(struct recipe *r, struct json *document, const char *path, stru
 	r->lag_s = json_number(json_path(document, "expectation.lag_s"), 0);
 	r->guard_s = json_number(json_path(document, "expectation.guard_s"), 0);
 	r->inside = read_spans(json_path(document, "expectation.inside"), &r->inside_count, e);
-	r->slow = r->inside ? read_spans(json_path(document, "expectation.slow"), &r->slow_count, e) : NULL;
-	r->quiet = r->slow ? read_spans(json_path(document, "expectation.quiet"), &r->quiet_count, e) : NULL;
+	r->slow = r->inside ? read_spans(json_path(document, "expectation.slow"), &r->slow_count, e)
+			    : NULL;
+	r->quiet =
+		r->slow ? read_spans(json_path(document, "expectation.quiet"), &r->quiet_count, e)
+			: NULL;
 	if (!r->quiet)
 		return false;
 	list = json_path(document, "cell.windows");

@@ -5,7 +5,8 @@
 #include "core/base/file.h"
 #include "core/model/recipe.h"
 
-static void fault(struct recipe_faults *f, const char *pointer, const char *fmt, ...) PRINTF_LIKE(3, 4);
+static void fault(struct recipe_faults *f, const char *pointer, const char *fmt, ...)
+	PRINTF_LIKE(3, 4);
 
 static void fault(struct recipe_faults *f, const char *pointer, const char *fmt, ...)
 {
@@ -24,18 +25,20 @@ static void fault(struct recipe_faults *f, const char *pointer, const char *fmt,
 }
 
 /* A file named in the recipe: there, and the one that was meant. */
-static void check_file(const struct recipe *r, const char *pointer, const char *written, const char *sha256,
-	struct recipe_faults *f)
+static void check_file(const struct recipe *r, const char *pointer, const char *written,
+	const char *sha256, struct recipe_faults *f)
 {
 	struct err e = { 0 };
 	char path[4096], hex[65];
 
 	if (!recipe_resolve(r, written, path) || !file_exists(path)) {
-		fault(f, pointer, "'%s' is not there (paths start at the recipe's folder)", written);
+		fault(f, pointer, "'%s' is not there (paths start at the recipe's folder)",
+			written);
 	} else if (!file_sha256(path, hex, &e)) {
 		fault(f, pointer, "'%s' could not be read: %s", written, e.what);
 	} else if (*sha256 && strcmp(hex, sha256) != 0) {
-		fault(f, pointer, "'%s' is not the file the recipe was made with (SHA-256 %.12s..., not %.12s...)",
+		fault(f, pointer,
+			"'%s' is not the file the recipe was made with (SHA-256 %.12s..., not %.12s...)",
 			written, hex, sha256);
 	}
 }
@@ -55,11 +58,13 @@ static void check_traffic(const struct recipe *r, struct recipe_faults *f)
 static void check_expectation(const struct recipe *r, struct recipe_faults *f)
 {
 	if (!r->has_fingerprint)
-		fault(f, "/expectation/fingerprint", "not a route's fingerprint (up to 16 hex digits)");
+		fault(f, "/expectation/fingerprint",
+			"not a route's fingerprint (up to 16 hex digits)");
 	if (r->quantile != 0.99 && r->quantile != 0.9 && r->quantile != 0.5)
 		fault(f, "/expectation/quantile", "must be 0.99, 0.9 or 0.5");
 	if (r->inside_count < 5)
-		fault(f, "/expectation/inside", "%zu usable spans, at least five are needed", r->inside_count);
+		fault(f, "/expectation/inside", "%zu usable spans, at least five are needed",
+			r->inside_count);
 	for (size_t i = 1; i < r->inside_count; i++) {
 		if (r->inside[i].from_ns < r->inside[i - 1].to_ns) {
 			char pointer[64];
@@ -79,27 +84,32 @@ static void check_windows(const struct recipe *r, struct recipe_faults *f)
 	char pointer[64];
 
 	if (all > RECIPE_WINDOWS_MAX)
-		fault(f, "/cell/windows", "%zu windows, at most %d can be used", all, RECIPE_WINDOWS_MAX);
+		fault(f, "/cell/windows", "%zu windows, at most %d can be used", all,
+			RECIPE_WINDOWS_MAX);
 	for (size_t i = 0; i < r->window_count; i++) {
 		const struct recipe_window *w = &r->windows[i];
 		double length_s = (double)(w->to_ns - w->from_ns) / 1e9;
 
 		snprintf(pointer, sizeof(pointer), "/cell/windows/%zu", i);
 		if (w->to_ns <= w->from_ns)
-			fault(f, pointer, "needs \"from\" and \"to\" as times with a zone, from before to");
+			fault(f, pointer,
+				"needs \"from\" and \"to\" as times with a zone, from before to");
 		else if (w->inside_from_s < 0 || w->inside_to_s < w->inside_from_s ||
-			w->inside_to_s > length_s + 1e-6)
-			fault(f, pointer, "\"inside_s\" does not lie within the window of %.3f s", length_s);
+			 w->inside_to_s > length_s + 1e-6)
+			fault(f, pointer, "\"inside_s\" does not lie within the window of %.3f s",
+				length_s);
 		if (w->inside_to_s > w->inside_from_s && w->occurrence != last) {
 			last = w->occurrence;
 			occurrences++;
 		}
 	}
 	if (occurrences < 5)
-		fault(f, "/cell/windows", "a cell needs five occurrences or slices, there are %zu", occurrences);
+		fault(f, "/cell/windows", "a cell needs five occurrences or slices, there are %zu",
+			occurrences);
 }
 
-static void check_starts(const struct recipe_condition *c, const char *base, struct recipe_faults *f)
+static void check_starts(
+	const struct recipe_condition *c, const char *base, struct recipe_faults *f)
 {
 	char pointer[128];
 
@@ -126,15 +136,15 @@ static bool ends_with(const char *text, const char *end)
 	return n >= k && strcmp(text + n - k, end) == 0;
 }
 
-static void check_command(const struct recipe *r, const struct recipe_condition *c, const char *base,
-	struct recipe_faults *f)
+static void check_command(const struct recipe *r, const struct recipe_condition *c,
+	const char *base, struct recipe_faults *f)
 {
 	char pointer[128];
 
 	snprintf(pointer, sizeof(pointer), "%s/on/file", base);
 	if (!*c->file)
-		fault(f, pointer, "'%s' has no command: give its file (recipe draft --job %s=FILE)", c->id,
-			*c->name ? c->name : c->id);
+		fault(f, pointer, "'%s' has no command: give its file (recipe draft --job %s=FILE)",
+			c->id, *c->name ? c->name : c->id);
 	else if (!ends_with(c->file, ".sql") && !ends_with(c->file, ".sh"))
 		fault(f, pointer, "'%s' is neither .sql nor .sh", c->file);
 	else
@@ -156,7 +166,9 @@ static void check_condition(const struct recipe *r, size_t i, struct recipe_faul
 			fault(f, pointer, "'%s' is there twice", c->id);
 	}
 	if (c->how == SWITCH_NONE) {
-		fault(f, base, "no way to switch '%s' on and off: give on.file, or on.sql and off.sql", c->id);
+		fault(f, base,
+			"no way to switch '%s' on and off: give on.file, or on.sql and off.sql",
+			c->id);
 	} else if (c->how == SWITCH_FILE) {
 		check_command(r, c, base, f);
 	} else if (c->how == SWITCH_SETTING && (!*c->name || !*c->on_value || !*c->off_value)) {
@@ -175,7 +187,8 @@ void recipe_check(const struct recipe *r, struct recipe_faults *ret)
 	if (all == 0)
 		fault(ret, "/conditions", "no condition to test");
 	if (all > RECIPE_CONDITIONS_MAX)
-		fault(ret, "/conditions", "%zu conditions, at most %d can be tested", all, RECIPE_CONDITIONS_MAX);
+		fault(ret, "/conditions", "%zu conditions, at most %d can be tested", all,
+			RECIPE_CONDITIONS_MAX);
 	for (size_t i = 0; i < r->condition_count; i++)
 		check_condition(r, i, ret);
 }

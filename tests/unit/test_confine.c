@@ -30,7 +30,9 @@ static int listen_unix(const char *path, bool is_abstract)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	size_t n = (size_t)snprintf(a.sun_path + is_abstract, sizeof(a.sun_path) - 1, "%s", path);
 
-	assert_int_equal(bind(fd, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + 1)), 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&a,
+				 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + n + 1)),
+		0);
 	assert_int_equal(listen(fd, 8), 0);
 	if (!is_abstract)
 		assert_int_equal(chmod(path, 0777), 0);
@@ -126,8 +128,10 @@ static bool can_confine(struct scene *s)
 	return false;
 }
 
-#define PERL_UNIX "perl -MIO::Socket::UNIX -e 'print IO::Socket::UNIX->new(Peer => $ARGV[0]) ? \"yes\" : \"no\"' "
-#define PERL_TCP "perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(PeerAddr => $ARGV[0]) ? \"yes\" : \"no\"' "
+#define PERL_UNIX                                                                                  \
+	"perl -MIO::Socket::UNIX -e 'print IO::Socket::UNIX->new(Peer => $ARGV[0]) ? \"yes\" : \"no\"' "
+#define PERL_TCP                                                                                   \
+	"perl -MIO::Socket::INET -e 'print IO::Socket::INET->new(PeerAddr => $ARGV[0]) ? \"yes\" : \"no\"' "
 
 static void a_confined_command_reaches_the_target_and_nothing_else(void **state)
 {
@@ -175,7 +179,8 @@ static void the_environment_is_the_target_s_alone(void **state)
 		return;
 	setenv("PGPASSWORD", "hunter2", 1);
 	setenv("AWS_SECRET", "hunter3", 1);
-	assert_int_equal(run_script(s, "env; ls -A $HOME | wc -l; id -u\n", output, sizeof(output)), 0);
+	assert_int_equal(
+		run_script(s, "env; ls -A $HOME | wc -l; id -u\n", output, sizeof(output)), 0);
 	unsetenv("PGPASSWORD");
 	unsetenv("AWS_SECRET");
 	assert_null(strstr(output, "hunter"));
@@ -224,12 +229,17 @@ static void a_target_reached_by_tcp_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_confined_command_reaches_the_target_and_nothing_else, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_same_command_unconfined_reaches_them, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_environment_is_the_target_s_alone, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(files_and_processes_of_the_machine_are_out_of_reach, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_confined_command_reaches_the_target_and_nothing_else, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_same_command_unconfined_reaches_them, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			the_environment_is_the_target_s_alone, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			files_and_processes_of_the_machine_are_out_of_reach, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(its_exit_code_comes_through, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(a_target_reached_by_tcp_is_refused, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_target_reached_by_tcp_is_refused, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,7 +109,8 @@ static void a_short_hiccup_of_many_sessions_weighs_little(void **state)
 		int64_t at = spans[0].from_ns + i * 10 * NS_PER_MS;
 
 		for (int k = 0; k < (i == 50 ? 8 : 1); k++)
-			q[n++] = (struct inside_request){ at, at + (i == 50 ? 30 * NS_PER_MS : NS_PER_MS / 10), false };
+			q[n++] = (struct inside_request){ at,
+				at + (i == 50 ? 30 * NS_PER_MS : NS_PER_MS / 10), false };
 	}
 	(void)state;
 	assert_true(inside_collect(&set, q, n, spans, 1, &e) && judge_set_seal(&set, &e));

@@ -25,7 +25,8 @@ static void fill(struct judge_set *set, struct rng *rng, int runs, int blocks, i
 					   cos(2 * M_PI * rng_unit(rng));
 				double ms = median_ms * exp(sigma * z);
 
-				assert_true(judge_set_add(set, set->block_count - 1, ms, ms / 1000, &e));
+				assert_true(judge_set_add(
+					set, set->block_count - 1, ms, ms / 1000, &e));
 			}
 		}
 	}
@@ -219,8 +220,10 @@ static void the_quantile_needs_five_requests_above_it(void **state)
 		assert_true(judge_set_add(&set, 0, i, 1, &e));
 		if (i == 9 || i == 11 || i == 49 || i == 50 || i == 499 || i == 500) {
 			assert_true(judge_set_seal(&set, &e));
-			assert_true(judge_pick_quantile(&set) ==
-				    (i == 9 ? 0 : i < 50 ? 0.5 : i < 500 ? 0.9 : 0.99));
+			assert_true(judge_pick_quantile(&set) == (i == 9           ? 0
+									 : i < 50  ? 0.5
+									 : i < 500 ? 0.9
+										   : 0.99));
 		}
 	}
 	judge_set_free(&set);
@@ -235,8 +238,8 @@ static int by_start(const void *a, const void *b)
 
 /* Eight closed-loop clients at a total rate; every 8 s the first second of which is a
  * stall of all of them. The job's window is wider than the stall by half a second. */
-static size_t stalls(struct inside_request *to, size_t max, double rate, bool has_job,
-	struct rng *rng)
+static size_t stalls(
+	struct inside_request *to, size_t max, double rate, bool has_job, struct rng *rng)
 {
 	size_t n = 0;
 
@@ -270,7 +273,8 @@ static void a_stall_is_seen_alike_at_any_rate(void **state)
 	assert_non_null(requests);
 	span_slice(whole, around, 10);
 	for (int i = 0; i < 6; i++)
-		spans[i] = (struct span){ (4 + 8 * i) * NS_PER_S, (4 + 8 * i) * NS_PER_S + 3 * NS_PER_S / 2 };
+		spans[i] = (struct span){ (4 + 8 * i) * NS_PER_S,
+			(4 + 8 * i) * NS_PER_S + 3 * NS_PER_S / 2 };
 	for (size_t k = 0; k < LENGTH(rates); k++) {
 		struct scene s = { 0 };
 		struct judge_effect f;
@@ -280,7 +284,8 @@ static void a_stall_is_seen_alike_at_any_rate(void **state)
 		rng_seed(&s.rng, 20 + k);
 		n = stalls(requests, 300000, rates[k], true, &s.rng);
 		assert_true(inside_collect(&s.inside, requests, n, spans, 6, &e));
-		assert_true(outside_collect(&s.outside, requests, n, spans, 6, NS_PER_S / 2, around, 10, &e));
+		assert_true(outside_collect(
+			&s.outside, requests, n, spans, 6, NS_PER_S / 2, around, 10, &e));
 		n = stalls(requests, 300000, rates[k], false, &s.rng);
 		assert_true(outside_collect(&s.quiet, requests, n, spans, 6, 0, around, 10, &e));
 		n = stalls(requests, 300000, rates[k], true, &s.rng);

@@ -13,7 +13,8 @@
 static void make(struct span *o, size_t count, int64_t every_ns, int64_t length_ns)
 {
 	for (size_t i = 0; i < count; i++)
-		o[i] = (struct span){ (int64_t)(i + 1) * every_ns, (int64_t)(i + 1) * every_ns + length_ns };
+		o[i] = (struct span){ (int64_t)(i + 1) * every_ns,
+			(int64_t)(i + 1) * every_ns + length_ns };
 }
 
 /* What replay and the check demand of any layout. */
@@ -46,7 +47,8 @@ static void five_occurrences_are_spread_over_the_capture(void **state)
 	assert_true(l.windows[0].from_ns < o[0].from_ns && l.windows[4].to_ns > o[19].to_ns);
 	for (size_t i = 0; i < 5; i++) {
 		assert_true(fabs((l.windows[i].to_ns - l.windows[i].from_ns) / 1e9 - 2.0) < 1e-6);
-		assert_true(fabs(l.windows[i].inside_to_s - l.windows[i].inside_from_s - 1.0) < 1e-6);
+		assert_true(
+			fabs(l.windows[i].inside_to_s - l.windows[i].inside_from_s - 1.0) < 1e-6);
 		assert_int_equal(l.windows[i].occurrence, i);
 	}
 }
@@ -67,7 +69,8 @@ static void a_hole_is_cut_out_and_the_occurrence_stays_whole(void **state)
 		assert_int_equal(a->occurrence, b->occurrence);
 		assert_true(a->to_ns < o[i / 2].to_ns && b->from_ns > o[i / 2].to_ns);
 		assert_true(fabs(a->inside_to_s - a->inside_from_s + b->inside_to_s - 1.0) < 1e-6);
-		assert_true(fabs((double)(a->to_ns - a->from_ns + b->to_ns - b->from_ns) / 1e9 - 2.0) < 1e-6);
+		assert_true(fabs((double)(a->to_ns - a->from_ns + b->to_ns - b->from_ns) / 1e9 -
+				    2.0) < 1e-6);
 	}
 }
 

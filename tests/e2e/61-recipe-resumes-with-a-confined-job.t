@@ -1,0 +1,56 @@
+#!/bin/bash
+# A shell job with nothing but the target's socket; an experiment that is interrupted
+# keeps its runs and goes on from there.
+. "$(dirname "$0")/../lib/tap.sh"
+. "$(dirname "$0")/../lib/pg.sh"
+. "$(dirname "$0")/../lib/replay.sh"
+. "$(dirname "$0")/../lib/recipe.sh"
+
+dir=$(tap_dir)
+recipe_scene "$dir"
+recipe_target lab
+cat >"$dir/lock.sh" <<SH
+psql -Atqc 'BEGIN; LOCK TABLE t IN EXCLUSIVE MODE; SELECT pg_sleep(0.4); COMMIT' &&
+echo "home \$(ls -A "\$HOME" | wc -l) scene \$(ls "$dir" 2>/dev/null | wc -l)"
+SH
+r=$dir/r.json
+"$REPROD" recipe draft "$dir/scene.rcap" --correlation "$dir/correlation.json" --condition job:lock \
+	--job "lock=$dir/lock.sh" -o "$r" >"$dir/out" 2>&1
+ok $? "a recipe with a shell job is drafted" || diag <"$dir/out"
+
+run() { "$REPROD" recipe run "$r" --target "$recipe_dsn" --job-log "$dir/log" -o "$dir/result.json" "$@"; }
+"$REPROD" recipe run "$r" --target "$recipe_dsn" --job-log "$dir/log" -o "$dir/result.json" >"$dir/out" 2>&1 &
+pid=$!
+has_a_run() { [ -s "$dir/result.json.runs" ]; }
+wait_until 60 has_a_run
+ok $? "the first run is kept as it ends" || diag <"$dir/out"
+kill -TERM $pid # a background process of this shell ignores INT
+wait $pid
+is $? 130 "an interrupt ends it"
+like "$(cat "$dir/out")" 'hint: 1 runs are kept in .*--resume' "and says how to go on"
+ok "$([[ ! -e $dir/result.json ]]; echo $?)" "no result is claimed"
+is "$(pg_psql lab "SELECT count(*) FROM pg_stat_activity WHERE application_name LIKE 'reprod%'")" 0 "nothing is left connected"
+
+run --resume >"$dir/out" 2>&1
+is $? 0 "it goes on and is reproduced" || { diag <"$dir/out"; diag <"$dir/log"; }
+is "$(replay_get "$dir/result.json" resumed_runs)" 1 "with the kept run"
+like "$(cat "$dir/log")" 'home 0 scene 0' "the job sees an empty home and nothing of ours" || diag <"$dir/log"
+
+# The same recipe against a job that is quick: nothing comes back.
+echo 'psql -Atqc "SELECT 1"' >"$dir/lock.sh"
+run --force >"$dir/out" 2>&1
+is $? 3 "a job's file that was changed is not run"
+"$REPROD" recipe draft "$dir/scene.rcap" --correlation "$dir/correlation.json" --condition job:lock \
+	--job "lock=$dir/lock.sh" -o "$r" --force >"$dir/out" 2>&1
+run --force --expect gone --junit "$dir/junit.xml" >"$dir/out" 2>"$dir/err"
+is $? 0 "a mended job: gone, as expected" || diag <"$dir/out"
+like "$(cat "$dir/out")" '^not reproduced' "which comes first"
+like "$(cat "$dir/junit.xml")" 'failures="0" errors="0"' "and passes"
+
+echo 'exit 3' >"$dir/lock.sh"
+"$REPROD" recipe draft "$dir/scene.rcap" --correlation "$dir/correlation.json" --condition job:lock \
+	--job "lock=$dir/lock.sh" -o "$r" --force >"$dir/out" 2>&1
+run --force >"$dir/out" 2>&1
+is $? 6 "a job that fails leaves it unsure" || diag <"$dir/out"
+like "$(cat "$dir/out")" 'invalid.*job:lock.*code 3' "and says why"
+done_testing
