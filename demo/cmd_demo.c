@@ -46,7 +46,7 @@ static void set_defaults(void *args)
 
 static void incidents_root(const struct run *r, char *path, size_t size)
 {
-	snprintf(path, size, "%s/incidents", r->share_dir ? r->share_dir : "demo");
+	snprintf(path, size, "%s/demo/incidents", r->share_dir ? r->share_dir : ".");
 }
 
 static int by_name(const void *a, const void *b)
