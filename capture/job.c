@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -57,6 +58,7 @@ bool job_init(struct job *j, struct run *r, const struct capture_args *a, struct
 
 bool job_create_output(struct job *j, struct err *e)
 {
+	struct stat st;
 	int fd;
 
 	if (strcmp(j->output, "-") == 0) {
@@ -74,8 +76,9 @@ bool job_create_output(struct job *j, struct err *e)
 	}
 	if (fd < 0)
 		return err_os(e, ERR_ENV, errno, "could not create '%s'", j->output);
-	j->is_created = true;
 	j->output_fd = fd;
+	/* A device or pipe that was named is not ours to remove when nothing came. */
+	j->is_created = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
 	if (j->run->is_forced && ftruncate(fd, 0) != 0 && errno != EINVAL)
 		return err_os(e, ERR_ENV, errno, "could not overwrite '%s'", j->output);
 	return true;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { NOBODY = 65534 };
@@ -45,13 +46,16 @@ bool privilege_drop(int output_fd, struct err *e)
 {
 	id_t uid = NOBODY, gid = NOBODY;
 	const struct passwd *nobody;
+	struct stat st;
 
 	if (geteuid() != 0)
 		return true;
 	if (read_id("SUDO_UID", &uid)) {
 		if (!read_id("SUDO_GID", &gid))
 			gid = uid;
-		if (output_fd >= 0 && fchown(output_fd, (uid_t)uid, (gid_t)gid) != 0)
+		/* Only a file: /dev/null stays the system's. */
+		if (output_fd >= 0 && fstat(output_fd, &st) == 0 && S_ISREG(st.st_mode) &&
+			fchown(output_fd, (uid_t)uid, (gid_t)gid) != 0)
 			return err_os(e, ERR_ENV, errno, "could not give the output to user %u",
 				(unsigned)uid);
 	} else if ((nobody = getpwnam("nobody"))) {

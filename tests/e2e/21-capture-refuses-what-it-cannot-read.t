@@ -57,6 +57,20 @@ refused 4 'no interface' "an unknown interface" -i nosuch0
 refused 2 'does not compile' "a bad filter" -i lo -f 'tcp porrt 1'
 refused 4 'nokey' "a key that is not there" http.pcap --key nokey
 
+# --force overwrites neither the input nor, when nothing comes, a device or pipe.
+cp tls.pcap same.pcap
+"$REPROD" capture same.pcap --force -o ./same.pcap >out 2>err
+is $? 2 "the input as output: exit 2"
+cmp -s tls.pcap same.pcap
+ok $? "and the input is as it was"
+mkfifo pipe
+sleep 20 <>pipe &
+reader=$!
+"$REPROD" capture tls.pcap --force -o pipe >out 2>err
+[ -p pipe ]
+ok $? "a pipe given as output is still there"
+kill $reader
+
 # A Postgres startup that asks for TLS and gets it: counted and named.
 make_pcap direct.pcap 5432 160301020001000001fc0303
 "$REPROD" capture direct.pcap -o enc.rcap >out 2>err

@@ -487,7 +487,7 @@ static void zones_need_a_name_and_the_abbreviation_decides(void **state)
 	buf_addf(&text, "2026-10-25 02:30:00.000 CEST%s2026-10-25 02:30:00.000 CET%s", row, row);
 	assert_false(read_log(&seen, buf_slice(&text), NULL));
 	assert_int_equal(seen.e.kind, ERR_INPUT);
-	assert_non_null(strstr(seen.e.hint, "--zone"));
+	assert_non_null(strstr(seen.e.hint, "--log-zone"));
 	forget(&seen);
 	assert_true(read_log(&seen, buf_slice(&text), "+01:00"));
 	assert_int_equal(seen.requests[0].end_ns, INT64_C(1792891800000000000));
