@@ -47,9 +47,12 @@ bool privilege_drop(int output_fd, struct err *e)
 	id_t uid = NOBODY, gid = NOBODY;
 	const struct passwd *nobody;
 	struct stat st;
+	pid_t parent = getppid();
+	int death_signal = 0;
 
 	if (geteuid() != 0)
 		return true;
+	prctl(PR_GET_PDEATHSIG, &death_signal);
 	if (read_id("SUDO_UID", &uid)) {
 		if (!read_id("SUDO_GID", &gid))
 			gid = uid;
@@ -70,5 +73,9 @@ bool privilege_drop(int output_fd, struct err *e)
 		return err_os(e, ERR_ENV, errno, "could not become user %u", (unsigned)uid);
 	}
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	/* A change of user clears it: without it a capture outlives a demo that was killed. */
+	if (death_signal &&
+		(prctl(PR_SET_PDEATHSIG, death_signal) != 0 || getppid() != parent))
+		return err_set(e, ERR_INTERRUPTED, "the program that started this one is gone");
 	return true;
 }
