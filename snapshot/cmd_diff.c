@@ -29,8 +29,22 @@ static const struct cli_option options[] = {
 /* An existing file wins, else it is a DSN. */
 static struct json *load(const char *operand, const struct run *r, struct err *e)
 {
-	if (file_exists(operand) && !file_is_dir(operand))
-		return json_load(operand, PROFILE_MAX_BYTES, e);
+	if (file_exists(operand) && !file_is_dir(operand)) {
+		struct json *j = json_load(operand, PROFILE_MAX_BYTES, e);
+
+		if (!j || diff_is_profile(j, e))
+			return j;
+		err_in(e, "%s", operand);
+		json_free(j);
+		return NULL;
+	}
+	/* A path is no connection string: libpq would take it for a database's name. */
+	if (strchr(operand, '/') && !strstr(operand, "://") && !strchr(operand, '=')) {
+		err_set(e, ERR_INPUT, file_is_dir(operand) ? "'%s' is a folder" : "'%s' is not there",
+			operand);
+		err_hint(e, "give a profile made by 'reprod snapshot describe', or a DSN");
+		return NULL;
+	}
 	return snapshot_describe(operand, NULL, r, e);
 }
 

@@ -206,7 +206,7 @@ static bool order(struct diff *d, struct err *e)
 	return true;
 }
 
-static bool is_profile(const struct json *j, struct err *e)
+bool diff_is_profile(const struct json *j, struct err *e)
 {
 	if (strcmp(json_text(json_get(j, "format"), ""), PROFILE_FORMAT) != 0)
 		return err_set(
@@ -223,7 +223,7 @@ bool diff_run(struct diff *d, const struct json *a, const struct json *b,
 {
 	*d = (struct diff){ .profile = { a, b } };
 	arena_init(&d->arena, DIFF_ARENA_MAX);
-	if (!is_profile(a, e) || !is_profile(b, e) || !add_tables(d, e))
+	if (!diff_is_profile(a, e) || !diff_is_profile(b, e) || !add_tables(d, e))
 		return false;
 	join_rows(d, 0);
 	join_rows(d, 1);

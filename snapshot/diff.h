@@ -47,6 +47,8 @@ struct diff_traffic {
 	double share;
 };
 
+/* Whether a document is a profile of a version that is read. */
+bool diff_is_profile(const struct json *j, struct err *e) MUST_USE;
 bool diff_run(struct diff *d, const struct json *a, const struct json *b,
 	const struct diff_traffic *traffic, size_t traffic_count, struct err *e) MUST_USE;
 struct json *diff_json(const struct diff *d);

@@ -53,5 +53,8 @@ is $? 0 "a database does not differ from itself"
 echo '{"format": "other"}' >"$dir/x.json"
 out=$("$REPROD" snapshot diff "$dir/x.json" "$(pg_dsn lab)" 2>&1)
 is $? 3 "a foreign file is bad input"
-like "$out" 'not a profile' "with words"
+like "$out" 'x.json.*not a profile' "with words and its name"
+out=$("$REPROD" snapshot diff "$dir/nosuch.json" "$dir/x.json" 2>&1)
+is $? 3 "a file that is not there is not taken for a DSN"
+like "$out" 'nosuch.json.*is not there' "with its name"
 done_testing
