@@ -77,6 +77,11 @@ static bool load_inputs(const struct draft_args *a, struct json *inputs[3], stru
 		err_set(e, ERR_INPUT, "not an answer of snapshot diff: no \"differences\"");
 		return err_in(e, "%s", paths[1]);
 	}
+	if (inputs[2] &&
+		strcmp(json_text(json_get(inputs[2], "format"), ""), "reprod.manifest") != 0) {
+		err_set(e, ERR_INPUT, "not a snapshot's reprod.manifest.json");
+		return err_in(e, "%s", paths[2]);
+	}
 	return true;
 }
 
@@ -88,7 +93,7 @@ static bool job_is_spelled(const struct cli_list *jobs, struct err *e)
 		if (!equals || equals == jobs->items[i] || !equals[1])
 			return err_set(
 				e, ERR_USAGE, "--job '%s': NAME=FILE is needed", jobs->items[i]);
-		if (!file_exists(equals + 1))
+		if (!file_exists(equals + 1) || file_is_dir(equals + 1))
 			return err_set(e, ERR_INPUT, "--job '%s': there is no file '%s'",
 				jobs->items[i], equals + 1);
 	}
