@@ -113,42 +113,48 @@ static bool parse_address(const char *text, unsigned char to[16])
 	return ok;
 }
 
-/* Whether any address that a host name stands for is the captured one. */
+/* A connection to 0.0.0.0 or :: goes to this machine too. */
+static bool is_loopback(const unsigned char a[16])
+{
+	static const unsigned char six[16] = { [15] = 1 }, any[16] = { 0 };
+	static const unsigned char any_four[16] = { [10] = 0xff, [11] = 0xff };
+
+	return memcmp(a, six, 16) == 0 || memcmp(a, any, 16) == 0 || memcmp(a, any_four, 16) == 0 ||
+	       (memcmp(a, any_four, 12) == 0 && a[12] == 127);
+}
+
+/* An address of this machine. */
+static bool is_local(const unsigned char address[16])
+{
+	struct ifaddrs *list = NULL;
+	unsigned char binary[16];
+	bool found = is_loopback(address);
+
+	if (found || getifaddrs(&list) != 0)
+		return found;
+	for (const struct ifaddrs *i = list; i && !found; i = i->ifa_next)
+		found = i->ifa_addr && to_binary(i->ifa_addr, binary) &&
+			memcmp(binary, address, 16) == 0;
+	freeifaddrs(list);
+	return found;
+}
+
+/* Whether any address that a host name stands for is the captured one. When that is this
+ * machine's, any of this machine's is it: one server listens on all of them at one port. */
 static bool leads_to(const char *host, const unsigned char captured[16])
 {
 	struct addrinfo *list = NULL;
 	const struct addrinfo hints = { .ai_socktype = SOCK_STREAM };
+	const bool is_here = is_local(captured);
 	unsigned char binary[16];
 	bool found = false;
 
 	if (getaddrinfo(host, NULL, &hints, &list) != 0)
 		return false;
 	for (const struct addrinfo *a = list; a && !found; a = a->ai_next)
-		found = to_binary(a->ai_addr, binary) && memcmp(binary, captured, 16) == 0;
+		found = to_binary(a->ai_addr, binary) &&
+			(memcmp(binary, captured, 16) == 0 || (is_here && is_local(binary)));
 	freeaddrinfo(list);
-	return found;
-}
-
-static bool is_loopback(const unsigned char a[16])
-{
-	static const unsigned char six[16] = { [15] = 1 };
-
-	return memcmp(a, six, 16) == 0 || (a[10] == 0xff && a[11] == 0xff && a[12] == 127);
-}
-
-/* An address of this machine. */
-static bool is_local(const unsigned char captured[16])
-{
-	struct ifaddrs *list = NULL;
-	unsigned char binary[16];
-	bool found = is_loopback(captured);
-
-	if (found || getifaddrs(&list) != 0)
-		return found;
-	for (const struct ifaddrs *i = list; i && !found; i = i->ifa_next)
-		found = i->ifa_addr && to_binary(i->ifa_addr, binary) &&
-			memcmp(binary, captured, 16) == 0;
-	freeifaddrs(list);
 	return found;
 }
 
@@ -160,7 +166,7 @@ static bool is_socket_folder(const char *host)
 /* A lab's socket lives in a folder of its own, whatever its port number says. */
 static bool is_private_folder(const char *host)
 {
-	return strncmp(host, "/tmp/reprod-", 12) == 0;
+	return strncmp(host, "/tmp/reprod-", 12) == 0 && !strchr(host + 12, '/');
 }
 
 static bool is_captured(
@@ -170,12 +176,7 @@ static bool is_captured(
 		return false;
 	if (is_socket_folder(host))
 		return !is_private_folder(host) && is_local(captured);
-	if (leads_to(host, captured))
-		return true;
-	/* 127.0.0.1 and this machine's own address are one server at one port. */
-	return is_local(captured) &&
-	       (strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-		       strcmp(host, "::1") == 0);
+	return leads_to(host, captured);
 }
 
 /* The i-th of a comma list, the only one when there is only one. */

@@ -1,5 +1,9 @@
 #include "tests/lib/unit.h"
 
+#include <arpa/inet.h>
+#include <ifaddrs.h>
+#include <net/if.h>
+
 #include "core/base/file.h"
 #include "core/driver/target.h"
 
@@ -123,6 +127,8 @@ static void the_captured_address_is_refused_in_every_spelling(void **state)
 		{ "port=5433", "127.0.0.1", true },
 		{ "host=10.1.2.3 port=5434", "10.1.2.3", false },
 		{ "host=10.1.2.4 port=5433", "10.1.2.3", false },
+		{ "host=0.0.0.0 port=5433", "127.0.0.1", true },
+		{ "host=/tmp/reprod-Ab12Cd/../../var/run/postgresql port=5433", "127.0.0.1", true },
 		{ "host=/tmp/reprod-Ab12Cd port=5433", "127.0.0.1", false },
 		{ "host=/var/run/postgresql port=5433", "10.1.2.3", false },
 		{ "host=10.1.2.3 port=5433", "", false },
@@ -146,6 +152,43 @@ static void the_captured_address_is_refused_in_every_spelling(void **state)
 			assert_int_equal(e.kind, ERR_REFUSED);
 		json_free(head);
 	}
+}
+
+/* One that is not the loopback's, on a machine that has one. */
+static void own_address(char text[INET_ADDRSTRLEN])
+{
+	struct ifaddrs *list = NULL;
+	bool found = false;
+
+	snprintf(text, INET_ADDRSTRLEN, "127.0.0.9");
+	assert_int_equal(getifaddrs(&list), 0);
+	for (const struct ifaddrs *i = list; i && !found; i = i->ifa_next) {
+		if (!i->ifa_addr || i->ifa_addr->sa_family != AF_INET ||
+			(i->ifa_flags & IFF_LOOPBACK))
+			continue;
+		const struct sockaddr_in *a = (const void *)i->ifa_addr;
+
+		found = inet_ntop(AF_INET, &a->sin_addr, text, INET_ADDRSTRLEN) != NULL;
+	}
+	freeifaddrs(list);
+}
+
+static void all_addresses_of_this_machine_are_one_server(void **state)
+{
+	struct json *head = head_of("{\"server\":{\"address\":\"127.0.0.1\",\"port\":5433}}");
+	char address[INET_ADDRSTRLEN], dsn[128];
+	struct err e = { 0 };
+
+	(void)state;
+	own_address(address);
+	snprintf(dsn, sizeof(dsn), "host=%s port=5433", address);
+	assert_false(target_is_not_source(dsn, head, &e));
+	assert_int_equal(e.kind, ERR_REFUSED);
+	snprintf(dsn, sizeof(dsn), "postgresql://%s:5433/x", address);
+	assert_false(target_is_not_source(dsn, head, &e));
+	snprintf(dsn, sizeof(dsn), "host=%s port=5434", address);
+	assert_true(target_is_not_source(dsn, head, &e));
+	json_free(head);
 }
 
 static void a_service_name_is_refused_because_it_hides_the_address(void **state)
@@ -239,6 +282,7 @@ int main(void)
 		cmocka_unit_test(plan_twins_and_unneutralised_copies_are_refused),
 		cmocka_unit_test(what_is_no_mark_is_refused),
 		cmocka_unit_test(the_captured_address_is_refused_in_every_spelling),
+		cmocka_unit_test(all_addresses_of_this_machine_are_one_server),
 		cmocka_unit_test(a_service_name_is_refused_because_it_hides_the_address),
 		cmocka_unit_test(the_captured_server_itself_is_no_target_even_when_marked),
 		cmocka_unit_test(keys_and_policies_must_fit_unless_every_predicate_was_kept),
