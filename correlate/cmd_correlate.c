@@ -130,6 +130,27 @@ static bool read_crontabs(struct work *w, const struct correlate_args *args, str
 	return true;
 }
 
+/* What is dropped is said: an answer about some of the causes is no answer about all. */
+static void warn_of_refused(struct work *w)
+{
+	const struct condition_list *list = &w->conditions;
+	uint64_t times = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		times += list->items[i].refused;
+	if (w->events.refused || list->refused || times)
+		w->is_complete = false;
+	if (w->events.refused)
+		warn(w, "%llu events are beyond the cap of events and were left out",
+			(unsigned long long)w->events.refused);
+	if (list->refused)
+		warn(w, "%llu events are of conditions beyond the first %d and were left out",
+			(unsigned long long)list->refused, CONDITIONS_MAX);
+	if (times)
+		warn(w, "%llu occurrences are beyond %d of one condition and were left out",
+			(unsigned long long)times, CONDITION_TIMES_MAX);
+}
+
 static const struct series_route *find_route(const struct series *s, const char *wanted)
 {
 	const struct series_route *best = NULL;
@@ -213,6 +234,7 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 		err_set(e, ERR_USAGE, "no route contains '%.200s'", args->route);
 		return OUTCOME_FAILED;
 	}
+	warn_of_refused(w);
 	condition_list_finish(&w->conditions, w->series.first_ns, w->series.last_ns);
 	int64_t bucket_ns =
 		args->bucket_ns ? args->bucket_ns
@@ -273,7 +295,7 @@ static const struct cli_option options[] = {
 	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
 		"test only this route: a fragment of its text, or its fingerprint" },
 	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",
-		"width of the buckets (an eighth of the shortest period, 1 s to 60 s)" },
+		"width of the buckets (an eighth of the shortest regular period, 1 s to 60 s)" },
 	{ "seed", 's', CLI_INT, AT(seed), "N", "of the shifts; same seed, same bytes (1)" },
 	{ "output", 'o', CLI_TEXT, AT(output), "FILE", "write the JSON document there as well" },
 	{ 0 },

@@ -36,8 +36,10 @@ struct condition *condition_get(
 	}
 	if (list->count == list->cap) {
 		size_t cap = list->cap ? list->cap * 2 : 16;
-		struct condition *grown =
-			cap > CONDITIONS_MAX ? NULL : realloc(list->items, cap * sizeof(*grown));
+		cap = cap > CONDITIONS_MAX ? CONDITIONS_MAX : cap;
+		struct condition *grown = list->count == CONDITIONS_MAX
+						  ? NULL
+						  : realloc(list->items, cap * sizeof(*grown));
 
 		if (!grown) {
 			list->refused++;

@@ -37,7 +37,7 @@ struct condition {
 struct condition_list {
 	struct condition *items; /* in order of first appearance */
 	size_t count, cap;
-	uint64_t refused;
+	uint64_t refused; /* times a condition beyond the cap was asked for */
 	struct arena arena;
 };
 

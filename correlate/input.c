@@ -1,8 +1,10 @@
 #include "correlate/input.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/base/clock.h"
 #include "core/base/json.h"
@@ -306,7 +308,9 @@ static bool read_lines(struct line_reader *r, const struct run *run, struct err 
 	}
 	run_progress_end(run, &progress);
 	free(line);
-	return ferror(r->from) ? err_os(e, ERR_INPUT, errno, "could not read '%s'", r->path) : true;
+	return ferror(r->from) && !run_stopped(run)
+		       ? err_os(e, ERR_INPUT, errno, "could not read '%s'", r->path)
+		       : true;
 }
 
 /* A file all of whose lines are unreadable is more likely something else. */
@@ -353,39 +357,84 @@ static bool is_url(const char *path, struct err *e)
 	return false;
 }
 
-static bool read_file(
-	struct input *in, const char *path, FILE *from, const struct run *run, struct err *e)
+/* The bytes looked at stand in front of the rest again: a pipe cannot be wound back. */
+struct sniffed {
+	int fd;
+	size_t n, at;
+	unsigned char head[SNIFF];
+};
+
+static ssize_t read_sniffed(void *cookie, char *to, size_t room)
 {
-	struct line_reader reader = { .in = in, .path = path, .from = from };
+	struct sniffed *s = cookie;
+	size_t n = s->n - s->at < room ? s->n - s->at : room;
+
+	if (n == 0)
+		return read(s->fd, to, room);
+	memcpy(to, s->head + s->at, n);
+	s->at += n;
+	return (ssize_t)n;
+}
+
+static bool sniff(struct sniffed *s, const char *path, struct err *e)
+{
+	ssize_t got = 1;
+
+	while (s->n < SNIFF && got > 0) {
+		got = read(s->fd, s->head + s->n, SNIFF - s->n);
+		if (got < 0 && errno == EINTR)
+			return err_set(e, ERR_INTERRUPTED, "interrupted");
+		if (got < 0)
+			return err_os(e, ERR_INPUT, errno, "could not read '%s'", path);
+		s->n += (size_t)got;
+	}
+	return true;
+}
+
+static bool read_text(
+	struct input *in, const char *path, struct sniffed *s, const struct run *run, struct err *e)
+{
+	cookie_io_functions_t io = { .read = read_sniffed };
+	struct line_reader reader = { .in = in, .path = path, .from = fopencookie(s, "r", io) };
 	uint64_t before = in->read;
 
-	return read_lines(&reader, run, e) && is_something(in, before, path, e);
+	if (!reader.from)
+		return err_set(e, ERR_ENV, "out of memory");
+	bool ok = read_lines(&reader, run, e) && is_something(in, before, path, e);
+	fclose(reader.from);
+	return ok;
+}
+
+static bool read_any(
+	struct input *in, const char *path, struct sniffed *s, const struct run *run, struct err *e)
+{
+	if (!sniff(s, path, e))
+		return false;
+	if (is_pcap(s->head, s->n)) {
+		err_set(e, ERR_INPUT, "'%s' is a packet capture: capture it first", path);
+		return err_hint(e, "reprod capture %s -o FILE.rcap", path);
+	}
+	if (!s->n || !memchr(s->head, 0, s->n))
+		return read_text(in, path, s, run, e);
+	if (lseek(s->fd, 0, SEEK_SET) == 0)
+		return read_capture(in, path, run, e);
+	err_set(e, ERR_INPUT, "'%s' is a pipe with bytes that are no text", path);
+	return err_hint(e, "a capture is read from its file, not from a pipe");
 }
 
 bool input_read(struct input *in, const char *path, const struct run *run, struct err *e)
 {
-	unsigned char head[SNIFF];
+	bool is_stdin = strcmp(path, "-") == 0;
+	struct sniffed s = { .fd = STDIN_FILENO };
 
 	if (is_url(path, e))
 		return false;
-	if (strcmp(path, "-") == 0)
-		return read_file(in, "stdin", stdin, run, e);
-	FILE *from = fopen(path, "re");
-	if (!from)
+	if (!is_stdin)
+		s.fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (s.fd < 0)
 		return err_os(e, ERR_INPUT, errno, "could not open '%s'", path);
-	size_t n = fread(head, 1, sizeof(head), from);
-	bool ok;
-	if (ferror(from)) {
-		ok = err_os(e, ERR_INPUT, errno, "could not read '%s'", path);
-	} else if (is_pcap(head, n)) {
-		err_set(e, ERR_INPUT, "'%s' is a packet capture: capture it first", path);
-		ok = err_hint(e, "reprod capture %s -o FILE.rcap", path);
-	} else if (memchr(head, 0, n)) {
-		ok = read_capture(in, path, run, e);
-	} else {
-		rewind(from);
-		ok = read_file(in, path, from, run, e);
-	}
-	fclose(from);
+	bool ok = read_any(in, is_stdin ? "/dev/stdin" : path, &s, run, e);
+	if (!is_stdin)
+		close(s.fd);
 	return ok;
 }

@@ -313,9 +313,9 @@ static void judge_shared(struct finding *f, const struct analysis *a,
 			f->verdict == VERDICT_CANNOT_TELL && f->rest.evaluable < VERDICT_HITS_MIN
 				? VERDICT_CANNOT_TELL
 				: VERDICT_NO_EVIDENCE,
-			"its hits are shared with %s; outside that one's windows %zu of %zu occurrences hit, luck alone hits %.1f",
-			accepted[0]->condition->id, f->rest.hit, f->rest.evaluable,
-			f->rest.hit_by_luck);
+			"its hits are shared with %s%s; outside those windows %zu of %zu occurrences hit, luck alone hits %.1f",
+			accepted[0]->condition->id, count > 1 ? " and others" : "", f->rest.hit,
+			f->rest.evaluable, f->rest.hit_by_luck);
 		return;
 	}
 	verdict_judge(f, a);

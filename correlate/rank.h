@@ -64,8 +64,9 @@ bool analysis_make(struct analysis *a, const struct series *s,
 void analysis_free(struct analysis *a);
 
 const char *verdict_text(enum verdict v);
-/* min(60 s, max(1 s, P / 8)) over the conditions; without one a sixtieth of the
- * capture, 1 s to 60 s (10 s from packets). */
+/* min(60 s, max(1 s, P / 8)) over the periods P of the regular conditions (three
+ * occurrences at least); without one a sixtieth of the capture, 1 s to 60 s (10 s
+ * from packets). */
 int64_t analysis_bucket(
 	const struct series *s, const struct condition_list *conditions, bool is_from_packets);
 

@@ -372,7 +372,7 @@ void report_print(const struct report *r, FILE *to)
 	if (a->route_count)
 		print_timeline(a, &a->routes[0], to);
 	print_findings(a, to);
-	print_list(a, VERDICT_NO_EVIDENCE, "  ruled out by timing: ", to);
+	print_list(a, VERDICT_NO_EVIDENCE, "  no evidence in the timing: ", to);
 	print_list(a, VERDICT_CANNOT_TELL, "  could not be told: ", to);
 	print_unexplained(a, to);
 	print_periods(a, to);

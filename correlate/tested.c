@@ -27,9 +27,11 @@ int64_t analysis_bucket(
 
 	bucket = bucket > most ? most : bucket;
 	for (size_t i = 0; i < conditions->count; i++) {
-		int64_t period = conditions->items[i].period_ns;
+		const struct condition *c = &conditions->items[i];
+		int64_t period = c->period_ns;
 
-		if (period && period / 8 < bucket)
+		/* Two deploys half a second apart are no rhythm to cut a day by. */
+		if (c->is_regular && period && period / 8 < bucket)
 			bucket = period / 8;
 	}
 	/* Finer than the ticks there is nothing to see. */

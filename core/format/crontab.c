@@ -2,6 +2,8 @@
 
 #include <ctype.h>
 
+#include "core/model/event.h"
+
 struct field {
 	const char *name;
 	int low, high;
@@ -335,6 +337,10 @@ enum step crontab_parse(struct slice text, bool has_user, struct arena *arena, c
 	}
 	ret->name = crontab_job_name(text, arena);
 	ret->zone = *zone;
+	if (ret->name && !event_name_is_plain(slice_of(ret->name))) {
+		err_set(e, ERR_INPUT, "the command's name holds control characters");
+		return STEP_FAIL;
+	}
 	if (!ret->name) {
 		err_set(e, ERR_INPUT, "out of memory");
 		return STEP_FAIL;

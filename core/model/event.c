@@ -61,11 +61,26 @@ static bool read_time(
 	return err_set(e, ERR_INPUT, "'%s' is not a time: '%.60s'", key, text);
 }
 
+bool event_name_is_plain(struct slice name)
+{
+	for (size_t i = 0; i < name.n; i++) {
+		unsigned char c = (unsigned char)name.p[i];
+
+		if (c < ' ' || c == 0x7f)
+			return false;
+		if (c == 0xc2 && i + 1 < name.n && (unsigned char)name.p[i + 1] < 0xa0)
+			return false;
+	}
+	return true;
+}
+
 static bool read_name(const struct json *line, const char *key, const char **ret, struct err *e)
 {
 	*ret = json_text(json_get(line, key), NULL);
 	if (!*ret || !**ret)
 		return err_set(e, ERR_INPUT, "no '%s'", key);
+	if (!event_name_is_plain(slice_of(*ret)))
+		return err_set(e, ERR_INPUT, "'%s' holds control characters", key);
 	return true;
 }
 

@@ -33,6 +33,8 @@ struct event_list {
  * it says that nothing happened. "-" is stdin. */
 bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, uint64_t *ret_bad,
 	struct err *e) MUST_USE;
+/* False for control characters (C0, DEL, and C1 in UTF-8): names reach terminals. */
+bool event_name_is_plain(struct slice name);
 void event_free(struct event_list *list);
 
 #endif

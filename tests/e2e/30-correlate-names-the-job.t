@@ -79,12 +79,25 @@ ok $? "the same seed gives the same bytes"
 "$REPROD" correlate - --events jobs.jsonl --json <stall.csv | sed 's/"-"/"stall.csv"/' >c.json
 cmp -s a.json c.json
 ok $? "stdin gives the same"
+"$REPROD" correlate <(cat stall.csv) --events jobs.jsonl --json | sed 's|"/dev/fd/[0-9]*"|"stall.csv"|' >c.json
+cmp -s a.json c.json
+ok $? "a pipe gives the same"
 "$REPROD" correlate stall.csv --events jobs.jsonl -o saved.json >text
 cmp -s a.json saved.json
 ok $? "-o writes the same document"
 like "$(head -1 text)" '^job:refresh lines up: lift [0-9.]+, lag 0.[0-9]+ s, p ' "the text starts with the answer"
 "$REPROD" correlate stall.csv --events jobs.jsonl -o saved.json >/dev/null 2>err
 is $? 2 "an existing file is not overwritten"
+
+perl -e 'printf qq({"t": %.1f, "kind": "job", "name": "n%d"}\n), 1796040000 + $_ / 50, $_ for 1 .. 2100' >many.jsonl
+head -200 stall.csv >short.csv
+"$REPROD" correlate short.csv --events many.jsonl --json >a.json
+is "$(field a.json 'scalar @{$d->{conditions}}')" 2000 "two thousand conditions are tested"
+like "$(field a.json '"$d->{complete} @{$d->{warnings}}"')" '^0 .*100 events' "and what is beyond is said"
+printf '{"t": 1796040001, "kind": "job", "name": "x\\u001b[31m"}\n{"t": 1796040001, "kind": "job", "name": "y"}\n' >escape.jsonl
+"$REPROD" correlate stall.csv --events escape.jsonl >text
+unlike "$(cat -v text)" '\^\[' "no control character of a name reaches the terminal"
+like "$(cat text)" 'control characters' "and the event is told as bad"
 
 jobs vacuum 8 7 0.15 >innocent.jsonl
 "$REPROD" correlate stall.csv --events innocent.jsonl >text
