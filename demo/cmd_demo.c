@@ -108,7 +108,7 @@ static bool make_out_dir(const struct demo_args *a, char dir[1024], struct err *
 		if (!realpath(a->out_dir, resolved) || strlen(resolved) > 900)
 			return err_set(e, ERR_USAGE, "'%s' cannot serve as a folder for the output",
 				a->out_dir);
-		snprintf(dir, 1024, "%s", resolved);
+		snprintf(dir, 1024, "%.900s", resolved);
 		return true;
 	}
 	snprintf(dir, 1024, "%s/reprod-demo-XXXXXX", getenv("TMPDIR") ? getenv("TMPDIR") : "/tmp");
