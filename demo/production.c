@@ -53,17 +53,19 @@ bool production_may_sniff(void)
 }
 
 struct client_env {
-	char host[256], port[32], user[32], database[64], path[4200];
+	char host[256], port[32], user[32], database[64], password[64], path[4200];
 	const char *list[ENV_MAX];
 };
 
+/* The password is asked for over TCP only. */
 static const char *const *client_env(
-	struct client_env *env, const char *host, int port, const char *database)
+	struct client_env *env, const struct pgserver *s, const char *host, const char *database)
 {
 	const char *path = "/usr/lib/postgresql/15/bin:/usr/local/bin:/usr/bin:/bin";
 
 	snprintf(env->host, sizeof(env->host), "PGHOST=%s", host);
-	snprintf(env->port, sizeof(env->port), "PGPORT=%d", port);
+	snprintf(env->port, sizeof(env->port), "PGPORT=%d", s->port);
+	snprintf(env->password, sizeof(env->password), "PGPASSWORD=%s", s->tcp_password);
 	snprintf(env->user, sizeof(env->user), "PGUSER=postgres");
 	snprintf(env->database, sizeof(env->database), "PGDATABASE=%s", database);
 	snprintf(env->path, sizeof(env->path), "PATH=%s", path);
@@ -73,7 +75,8 @@ static const char *const *client_env(
 	env->list[3] = env->database;
 	env->list[4] = env->path;
 	env->list[5] = "HOME=/nonexistent";
-	env->list[6] = NULL;
+	env->list[6] = env->password;
+	env->list[7] = NULL;
 	return env->list;
 }
 
@@ -83,7 +86,7 @@ static bool run_script(const struct pgserver *s, const char *database, const cha
 	struct client_env env;
 	const char *argv[] = { "psql", "-X", "-q", "-v", "ON_ERROR_STOP=1", "-f", file, NULL };
 	struct proc_spec spec = { .argv = argv,
-		.env = client_env(&env, s->socket_dir, s->port, database),
+		.env = client_env(&env, s, s->socket_dir, database),
 		.timeout_ns = 300 * NS_PER_S };
 
 	if (!proc_run(&spec, r, NULL, e))
@@ -285,8 +288,8 @@ static bool play_beside_capture(struct production *p, const struct run *r, struc
 	bool ok;
 
 	snprintf(log_dir, sizeof(log_dir), "%s/jobs", p->dir);
-	client_env(&clients, "127.0.0.1", p->server.port, PRODUCTION_DATABASE);
-	client_env(&jobs, p->server.socket_dir, p->server.port, PRODUCTION_DATABASE);
+	client_env(&clients, &p->server, "127.0.0.1", PRODUCTION_DATABASE);
+	client_env(&jobs, &p->server, p->server.socket_dir, PRODUCTION_DATABASE);
 	if (!file_make_dirs(log_dir, 0755, e))
 		return false;
 	ok = schedule_open(&schedule, p->incident, clock_mono_ns(&r->clock) + TRAFFIC_LEAD_NS,

@@ -100,7 +100,8 @@ _Noreturn static void child_main(const struct proc_spec *spec, struct child_plan
 	if (spec->before_exec && !spec->before_exec(spec->before_exec_data))
 		child_fail(3, "get ready", EXIT_NO_SETUP);
 	/* A change of user clears PDEATHSIG, so it comes last; the parent may be gone by now. */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != plan.parent)
+	if (prctl(PR_SET_PDEATHSIG, spec->death_signal ? spec->death_signal : SIGKILL) != 0 ||
+		getppid() != plan.parent)
 		_exit(EXIT_NO_SETUP);
 	execve(plan.path, plan.argv, plan.env);
 	child_fail(3, "start", EXIT_NO_EXEC);

@@ -29,6 +29,7 @@ struct proc_spec {
 	gid_t gid;
 	bool has_user;
 	int64_t timeout_ns; /* 0: none */
+	int death_signal; /* what it gets when we die; 0: SIGKILL */
 	/* Runs in the child just before exec, already as the other user: async-signal-safe
 	 * calls only. False fails proc_open() with errno's text. */
 	bool (*before_exec)(void *data);

@@ -7,7 +7,7 @@
 #include <netinet/in.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -127,7 +127,7 @@ bool pgserver_init(const char *data_dir, const struct run *r, struct err *e)
 	snprintf(locale, sizeof(locale), "--locale=%s",
 		pginstall_has_locale("C.UTF-8") ? "C.UTF-8" : "C");
 	const char *const argv[] = { initdb, "-D", real, "-U", "postgres", "-E", "UTF8", locale,
-		"--auth=trust", "--no-sync", NULL };
+		"--auth-local=trust", "--auth-host=scram-sha-256", "--no-sync", NULL };
 	spec.argv = argv;
 	return proc_run(&spec, r, NULL, e) || err_in(e, "initdb");
 }
@@ -210,10 +210,7 @@ static void remove_socket_dir(struct pgserver *s)
 
 struct args {
 	char text[16][1200];
-	union {
-		const char *argv[ARGS_MAX];
-		char *vector[ARGS_MAX]; /* execv() changes nothing, but says char * */
-	};
+	const char *argv[ARGS_MAX];
 	size_t texts, count;
 };
 
@@ -258,7 +255,9 @@ static bool build_args(
 	add_own(a, "listen_addresses", s->has_tcp ? "127.0.0.1" : "");
 	add_own(a, "port", port);
 	add_own(a, "unix_socket_directories", s->socket_dir);
-	add_own(a, "unix_socket_permissions", "0700");
+	/* Its folder, 0700, keeps others out; a confined job of another user is handed the
+	 * socket alone. */
+	add_own(a, "unix_socket_permissions", "0777");
 	return true;
 }
 
@@ -293,45 +292,47 @@ static bool wait_until_up(
 	}
 }
 
-struct exec_plan {
-	char *const *argv;
-	pid_t parent;
-};
-
-/* proc.c gives children SIGKILL as their death signal; Postgres' immediate shutdown
- * is SIGQUIT: then its own children go too, which SIGKILL to the postmaster would
- * leave running for a while. The signal must be set after the change of user (which
- * clears it) and stay the last one set, so the exec happens here. */
-static bool exec_dying_with_parent(void *data)
+/* Trust ends at the socket's folder: over TCP every local user could come. The words
+ * are kept out of the log, which may be read by others. */
+static bool lock_tcp(struct pgserver *s, struct err *e)
 {
-	const struct exec_plan *plan = data;
+	unsigned char key[16];
+	char dsn[1400];
+	struct pg *c CLEANUP(pg_cleanup) = NULL;
 
-	if (prctl(PR_SET_PDEATHSIG, SIGQUIT) != 0 || getppid() != plan->parent)
-		return false;
-	execv(plan->argv[0], plan->argv);
-	return false;
+	if (getrandom(key, sizeof(key), 0) != (ssize_t)sizeof(key))
+		return err_os(e, ERR_ENV, errno, "could not get random bytes");
+	for (size_t i = 0; i < sizeof(key); i++)
+		snprintf(s->tcp_password + 2 * i, 3, "%02x", key[i]);
+	pgserver_dsn(s, "postgres", dsn, sizeof(dsn));
+	c = pg_open(dsn, &(struct pg_options){ 0 }, e);
+	return c &&
+	       pg_exec(c, e,
+		       "SET log_statement = 'none'; SET log_min_duration_statement = -1; "
+		       "SET password_encryption = 'scram-sha-256'") &&
+	       pg_execf(c, e, "ALTER ROLE postgres PASSWORD '%s'", s->tcp_password);
 }
 
 static bool launch(
 	struct pgserver *s, const struct pgserver_options *o, const struct run *r, struct err *e)
 {
 	struct args args;
-	struct exec_plan plan = { .parent = getpid() };
+	/* SIGQUIT is Postgres' immediate shutdown: its children go too, which SIGKILL to
+	 * the postmaster would leave running for a while. */
 	struct proc_spec spec = { .cwd = "/",
 		.out_path = s->log_path,
 		.uid = s->uid,
 		.gid = s->gid,
 		.has_user = s->has_user,
-		.before_exec = exec_dying_with_parent,
-		.before_exec_data = &plan };
+		.death_signal = SIGQUIT };
 
 	if (!build_args(&args, s, o, e))
 		return false;
 	spec.argv = args.argv;
-	plan.argv = args.vector;
 	if (!proc_open(&s->proc, &spec, e))
 		return false;
-	return wait_until_up(s, o->start_timeout_ns ? o->start_timeout_ns : 60 * NS_PER_S, r, e);
+	return wait_until_up(s, o->start_timeout_ns ? o->start_timeout_ns : 60 * NS_PER_S, r, e) &&
+	       (!s->has_tcp || lock_tcp(s, e));
 }
 
 static bool prepare(struct pgserver *s, const char *data_dir, struct err *e)
@@ -462,7 +463,11 @@ void pgserver_dsn_as(
 
 void pgserver_tcp_dsn(const struct pgserver *s, const char *database, char *dsn, size_t size)
 {
+	size_t n;
+
 	write_dsn("127.0.0.1", s->port, "postgres", database, dsn, size);
+	n = strlen(dsn);
+	snprintf(dsn + n, size - n, " password=%s", s->tcp_password);
 }
 
 void pgserver_log_tail(const struct pgserver *s, char *text, size_t size)

@@ -4,10 +4,10 @@
  * Root is dropped to an unprivileged user (postgres, else nobody) for the server
  * and its tools; the data directory and the path to it must be reachable by that
  * user, which is checked first. The server dies with the thread that started it
- * (PDEATHSIG, SIGQUIT: its children go too), listens on a Unix socket in a folder of its own and, when asked, on a
- * free TCP port of 127.0.0.1, where whoever may use the loopback may connect: for
- * made-up data only. Ports are found by binding, never assumed. Its output goes to
- * log_path, by default DATA_DIR.log.
+ * (PDEATHSIG, SIGQUIT: its children go too), listens on a Unix socket in a folder of
+ * its own, closed to others, and, when asked, on a free TCP port of 127.0.0.1, where a
+ * random password is needed (by the pg_hba.conf of pgserver_init()). Ports are found by
+ * binding, never assumed. Its output goes to log_path, by default DATA_DIR.log.
  */
 #ifndef REPROD_PGSERVER_H
 #define REPROD_PGSERVER_H
@@ -25,6 +25,7 @@ struct pgserver {
 	char log_path[1024];
 	int port;
 	bool has_tcp;
+	char tcp_password[33]; /* of the superuser, over TCP; made at every start */
 	struct proc proc;
 	uid_t uid;
 	gid_t gid;
@@ -41,7 +42,8 @@ bool pgserver_user(uid_t *ret_uid, gid_t *ret_gid, bool *ret_has_user, struct er
 bool pgserver_dir_major(const char *data_dir, int *ret_major, struct err *e) MUST_USE;
 /* Whether the unprivileged user can enter and read a folder; says which one bars it. */
 bool pgserver_can_reach(const char *dir, const struct run *r, struct err *e) MUST_USE;
-/* initdb with UTF-8, trust on the private socket, superuser "postgres". */
+/* initdb with UTF-8, superuser "postgres": trust on the private socket, a password
+ * over TCP. */
 bool pgserver_init(const char *data_dir, const struct run *r, struct err *e) MUST_USE;
 
 struct pgserver_options {
@@ -58,7 +60,7 @@ bool pgserver_is_up(struct pgserver *s);
 bool pgserver_stop(struct pgserver *s, struct err *e);
 /* Data may be lost: for clusters about to be thrown away or reset. */
 void pgserver_kill(struct pgserver *s);
-/* A DSN over the socket (or TCP) for a database, superuser "postgres". */
+/* A DSN over the socket for a database, superuser "postgres"; over TCP with its password. */
 void pgserver_dsn(const struct pgserver *s, const char *database, char *dsn, size_t size);
 /* As another role. */
 void pgserver_dsn_as(
