@@ -174,8 +174,13 @@ bool file_make_dirs(const char *path, mode_t mode, struct err *e)
 			continue;
 		char kept = at[i];
 		at[i] = '\0';
-		if (mkdir(at, mode) != 0 && !file_is_dir(at))
-			return err_os(e, ERR_ENV, errno, "could not make the folder '%s'", at);
+		if (mkdir(at, mode) != 0) {
+			int failed = errno; /* that of the stat says nothing */
+
+			if (!file_is_dir(at))
+				return err_os(
+					e, ERR_ENV, failed, "could not make the folder '%s'", at);
+		}
 		at[i] = kept;
 	}
 	return true;
