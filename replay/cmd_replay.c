@@ -176,7 +176,7 @@ static const struct cli_option options[] = {
 		"only the first N sessions" },
 	{ "allow-superuser", 0, CLI_FLAG, offsetof(struct replay_args, may_be_superuser), NULL,
 		"let the target's role be a superuser" },
-	{ "out", 'o', CLI_TEXT, offsetof(struct replay_args, out), "FILE",
+	{ "output", 'o', CLI_TEXT, offsetof(struct replay_args, out), "FILE",
 		"write the result document here" },
 	{ 0 },
 };
