@@ -14,6 +14,7 @@
 #define SQLSTATE_DENIED "42501"
 #define SQLSTATE_CANCELED "57014"
 #define SQLSTATE_LOCKED "55P03"
+#define TRIES_MAX 3
 
 /* The writers of the profile: names, numbers, flags and times. There is none that
  * takes the text of a value. */
@@ -128,11 +129,25 @@ static void put_failure(
 	}
 }
 
+/* A lock that came between the look for locks and the size is seen at the next try. */
+static struct pg_rows *ask_again(struct pg *c, const struct question *q, struct err *why)
+{
+	struct pg_rows *rows = NULL;
+
+	for (int i = 0; i < TRIES_MAX && !rows; i++) {
+		*why = (struct err){ 0 };
+		rows = pg_query(c, why, q->sql, NULL);
+		if (!rows && strcmp(pg_sqlstate(c), SQLSTATE_LOCKED) != 0)
+			break;
+	}
+	return rows;
+}
+
 static bool ask(struct pg *c, const struct question *q, struct json *sections, struct err *e)
 {
 	struct json *section = section_of(sections, q->section);
 	struct err why = { 0 };
-	struct pg_rows *rows CLEANUP(pg_rows_cleanup) = pg_query(c, &why, q->sql, NULL);
+	struct pg_rows *rows CLEANUP(pg_rows_cleanup) = ask_again(c, q, &why);
 
 	if (!rows) {
 		put_failure(section, q, c, &why);
@@ -177,7 +192,7 @@ static void judge_locked(struct json *sections)
 	if (locked == 0)
 		return;
 	snprintf(reason, sizeof(reason),
-		"%zu relation(s) were held exclusively: their size is not told", locked);
+		"%zu relation(s) were held or waited for exclusively: their size is not told", locked);
 	json_set_text(relations, "status", "partial");
 	json_set_text(relations, "reason", reason);
 }

@@ -8,11 +8,12 @@
 	n ".nspname NOT IN ('pg_catalog', 'information_schema', 'reprod') AND " n                  \
 	  ".nspname NOT LIKE 'pg\\_toast%' AND " n ".nspname NOT LIKE 'pg\\_temp%'"
 
-/* Somebody else holds the relation exclusively: asking for its size would wait. */
+/* Somebody else holds the relation exclusively, or waits to: asking for its size would
+ * queue behind either. */
 #define IS_LOCKED(oid)                                                                             \
 	"EXISTS (SELECT FROM pg_catalog.pg_locks l WHERE l.relation = " oid                        \
 	" AND l.mode = 'AccessExclusiveLock'"                                                      \
-	" AND l.granted AND l.pid <> pg_backend_pid()"                                             \
+	" AND l.pid <> pg_backend_pid()"                                                           \
 	" AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database()))"
 
 /* Settings whose values cannot hold a secret: numbers, switches and enumerations of
@@ -103,18 +104,19 @@ const struct question describe_questions[] = {
 		"SELECT n.nspname, c.relname, c.relkind, c.relpersistence, c.relpages, c.reltuples, c.relallvisible,"
 		" age(c.relfrozenxid), c.locked,"
 		" CASE WHEN NOT c.locked THEN pg_relation_size(c.oid) / current_setting('block_size')::bigint END,"
-		" CASE WHEN NOT c.locked AND c.reltoastrelid <> 0 THEN pg_relation_size(c.reltoastrelid)"
-		" / current_setting('block_size')::bigint END,"
-		" (SELECT option_value FROM pg_options_to_table(c.reloptions) WHERE option_name = 'fillfactor'),"
-		" (SELECT option_value FROM pg_options_to_table(c.reloptions) WHERE option_name = 'autovacuum_enabled'),"
-		" pn.nspname, p.relname, c.relhassubclass, c.relrowsecurity"
-		" FROM (SELECT *, " IS_LOCKED(
-			"pg_class.oid") " AS locked FROM pg_class) c"
-					" JOIN pg_namespace n ON n.oid = c.relnamespace"
-					" LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND i.inhseqno = 1"
-					" LEFT JOIN pg_class p ON p.oid = i.inhparent LEFT JOIN pg_namespace pn ON pn.oid = p.relnamespace"
-					" WHERE c.relkind IN ('r', 'p', 'm') AND " USER_SCHEMAS(
-						"n") " ORDER BY 1, 2",
+		" CASE WHEN NOT c.locked AND c.reltoastrelid <> 0 AND NOT " IS_LOCKED(
+			"c.reltoastrelid") " THEN pg_relation_size(c.reltoastrelid)"
+					   " / current_setting('block_size')::bigint END,"
+					   " (SELECT option_value FROM pg_options_to_table(c.reloptions) WHERE option_name = 'fillfactor'),"
+					   " (SELECT option_value FROM pg_options_to_table(c.reloptions) WHERE option_name = 'autovacuum_enabled'),"
+					   " pn.nspname, p.relname, c.relhassubclass, c.relrowsecurity"
+					   " FROM (SELECT *, " IS_LOCKED(
+						   "pg_class.oid") " AS locked FROM pg_class) c"
+								   " JOIN pg_namespace n ON n.oid = c.relnamespace"
+								   " LEFT JOIN pg_inherits i ON i.inhrelid = c.oid AND i.inhseqno = 1"
+								   " LEFT JOIN pg_class p ON p.oid = i.inhparent LEFT JOIN pg_namespace pn ON pn.oid = p.relnamespace"
+								   " WHERE c.relkind IN ('r', 'p', 'm') AND " USER_SCHEMAS(
+									   "n") " ORDER BY 1, 2",
 		{ { "schema", FIELD_NAME }, { "name", FIELD_NAME }, { "kind", FIELD_NAME },
 			{ "persistence", FIELD_NAME }, { "relpages", FIELD_NUMBER },
 			{ "reltuples", FIELD_NUMBER }, { "relallvisible", FIELD_NUMBER },
@@ -130,17 +132,18 @@ const struct question describe_questions[] = {
 	{ "indexes", "indexes", 0, 0,
 		"SELECT n.nspname, t.relname, c.relname, a.amname, i.indisunique, i.indisprimary, i.indisvalid,"
 		" i.indpred IS NOT NULL, i.indexprs IS NOT NULL, c.relpages, c.reltuples,"
-		" CASE WHEN NOT t.locked THEN pg_relation_size(c.oid) / current_setting('block_size')::bigint END,"
-		" (SELECT string_agg(coalesce(quote_ident(att.attname), '(expression)'), ', ' ORDER BY k.ord)"
-		" FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (num, ord)"
-		" LEFT JOIN pg_attribute att ON att.attrelid = i.indrelid AND att.attnum = k.num AND k.num > 0),"
-		" i.indnkeyatts, s.idx_scan"
-		" FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
-		" JOIN (SELECT *, " IS_LOCKED(
-			"pg_class.oid") " AS locked FROM pg_class) t ON t.oid = i.indrelid"
-					" JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam"
-					" LEFT JOIN pg_stat_user_indexes s ON s.indexrelid = c.oid WHERE " USER_SCHEMAS(
-						"n") " ORDER BY 1, 2, 3",
+		" CASE WHEN NOT t.locked AND NOT " IS_LOCKED(
+			"c.oid") " THEN pg_relation_size(c.oid) / current_setting('block_size')::bigint END,"
+				 " (SELECT string_agg(coalesce(quote_ident(att.attname), '(expression)'), ', ' ORDER BY k.ord)"
+				 " FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS k (num, ord)"
+				 " LEFT JOIN pg_attribute att ON att.attrelid = i.indrelid AND att.attnum = k.num AND k.num > 0),"
+				 " i.indnkeyatts, s.idx_scan"
+				 " FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid"
+				 " JOIN (SELECT *, " IS_LOCKED(
+					 "pg_class.oid") " AS locked FROM pg_class) t ON t.oid = i.indrelid"
+							 " JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_am a ON a.oid = c.relam"
+							 " LEFT JOIN pg_stat_user_indexes s ON s.indexrelid = c.oid WHERE " USER_SCHEMAS(
+								 "n") " ORDER BY 1, 2, 3",
 		{ { "schema", FIELD_NAME }, { "table", FIELD_NAME }, { "name", FIELD_NAME },
 			{ "method", FIELD_NAME }, { "is_unique", FIELD_FLAG },
 			{ "is_primary", FIELD_FLAG }, { "is_valid", FIELD_FLAG },
