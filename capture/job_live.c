@@ -1,7 +1,6 @@
 /* Capturing live: open, drop privileges, read until the time is over. */
 #include <errno.h>
 #include <inttypes.h>
-#include <pwd.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -112,22 +111,31 @@ static bool capture_until(struct job *j, struct live *l, struct err *e)
 	}
 }
 
-/* Who captured what, when: in the file and in the system log. */
-static void audit(struct job *j, const struct source *s)
+/* Who captures what, when: said before privileges go, for sudo's caller is known then. */
+static void make_audit(struct job *j, const struct source *s)
 {
-	const struct passwd *user = getpwuid(getuid());
+	const char *name;
+	uid_t uid = privilege_caller(&name);
 	struct json *a = json_object();
 
-	json_set_text(a, "user", user ? user->pw_name : NULL);
-	json_set_int(a, "uid", (int64_t)getuid());
+	json_set_text(a, "user", name);
+	json_set_int(a, "uid", (int64_t)uid);
 	json_set_time(a, "when", clock_wall_ns(&j->run->clock));
 	json_set_text(a, "interfaces", s->name);
 	json_set_text(a, "filter", source_live_filter(s));
-	json_set_text(a, "policy_digest", j->policy.digest);
 	j->facts.audit = a;
-	openlog("reprod", LOG_PID, LOG_AUTHPRIV);
+	openlog("reprod", LOG_PID | LOG_NDELAY, LOG_AUTHPRIV);
+}
+
+/* Once the policy is loaded, and before the first packet is read. */
+static void tell_audit(struct job *j, const struct source *s)
+{
+	struct json *a = j->facts.audit;
+
+	json_set_text(a, "policy_digest", j->policy.digest);
 	syslog(LOG_NOTICE, "capture on %s, filter '%s', uid %u, to %s, policy %.12s", s->name,
-		source_live_filter(s), (unsigned)getuid(), j->output, j->policy.digest);
+		source_live_filter(s), (unsigned)json_int(json_get(a, "uid"), -1), j->output,
+		j->policy.digest);
 	closelog();
 }
 
@@ -198,10 +206,10 @@ static bool open_all(struct job *j, struct live *l, struct err *e)
 		return false;
 	if (!is_sudo && !fork_helper(j, e))
 		return false;
-	audit(j, l->source);
+	make_audit(j, l->source);
 	if (!privilege_drop(j->output_fd, e) || (is_sudo && !job_load_secrets(j, e)))
 		return false;
-	json_set_text(j->facts.audit, "policy_digest", j->policy.digest);
+	tell_audit(j, l->source);
 	job_add_source(j, "live", l->source->name);
 	return job_start(j, e);
 }

@@ -42,6 +42,17 @@ bool privilege_is_sudo(void)
 	return geteuid() == 0 && read_id("SUDO_UID", &id);
 }
 
+uid_t privilege_caller(const char **ret_name)
+{
+	id_t id = getuid();
+
+	if (geteuid() == 0)
+		read_id("SUDO_UID", &id);
+	const struct passwd *user = getpwuid((uid_t)id);
+	*ret_name = user ? user->pw_name : NULL;
+	return (uid_t)id;
+}
+
 bool privilege_drop(int output_fd, struct err *e)
 {
 	id_t uid = NOBODY, gid = NOBODY;
@@ -74,8 +85,7 @@ bool privilege_drop(int output_fd, struct err *e)
 	}
 	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
 	/* A change of user clears it: without it a capture outlives a demo that was killed. */
-	if (death_signal &&
-		(prctl(PR_SET_PDEATHSIG, death_signal) != 0 || getppid() != parent))
+	if (death_signal && (prctl(PR_SET_PDEATHSIG, death_signal) != 0 || getppid() != parent))
 		return err_set(e, ERR_INTERRUPTED, "the program that started this one is gone");
 	return true;
 }

@@ -7,10 +7,14 @@
 #ifndef REPROD_PRIVILEGE_H
 #define REPROD_PRIVILEGE_H
 
+#include <sys/types.h>
+
 #include "core/base/err.h"
 
 /* No core dumps: memory holds what is not scrubbed yet. */
 void privilege_no_core(void);
+/* Who called, by name where it has one: under sudo its caller. */
+uid_t privilege_caller(const char **ret_name);
 /* True when the caller is root by sudo; then files belong to SUDO_UID. */
 bool privilege_is_sudo(void);
 /* Gives the open output to the calling user and becomes him. No-op unless root. */
