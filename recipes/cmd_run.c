@@ -1,5 +1,7 @@
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "core/base/file.h"
 #include "recipes/commands.h"
@@ -130,6 +132,8 @@ static bool give_out(const struct experiment *x, const struct run_args *a,
 		ok = file_write(a->junit, buf_slice(&xml), r->is_forced, e);
 		buf_free(&xml);
 	}
+	if (ok && (fflush(r->out) != 0 || ferror(r->out)))
+		ok = err_os(e, ERR_ENV, errno, "could not write the answer");
 	return ok && (!a->is_recording || record(x->recipe, result, e));
 }
 
@@ -158,8 +162,15 @@ static enum outcome run_experiment(struct experiment *x, const struct run_args *
 	if (!experiment_run_all(x, r, e))
 		return OUTCOME_FAILED;
 	result = result_json(x, r, e);
-	if (result && give_out(x, a, result, r, e))
+	if (result && give_out(x, a, result, r, e)) {
 		outcome = answer(x->verdict, a->expect);
+		/* Only now can nothing be lost any more. */
+		if (!x->ran_out_of_time)
+			unlink(o->runs_path);
+	} else if (!e->hint[0]) {
+		err_hint(e, "the runs are kept in '%.3000s': --resume --force answers from them",
+			o->runs_path);
+	}
 	json_free(result);
 	return outcome;
 }

@@ -46,7 +46,7 @@ static void choose_conditions(struct experiment *x)
 		uint32_t bit = UINT32_C(1) << n;
 
 		if (!is_asked_for(x->options, c->id)) {
-			leave_untested(x, c->id, "left out by --conditions");
+			leave_untested(x, c->id, "left out by --condition");
 			continue;
 		}
 		if (c->how == SWITCH_DATA && !x->options->test_target) {
@@ -464,9 +464,21 @@ static bool refuse_early(const struct experiment *x, struct err *e)
 	return true;
 }
 
+/* Minutes of runs are not thrown away by a command line that forgot --resume. */
+static bool check_kept(const struct experiment *x, const struct run *r, struct err *e)
+{
+	const char *path = x->options->runs_path;
+
+	if (x->options->is_resuming || r->is_forced || !file_exists(path))
+		return true;
+	err_set(e, ERR_USAGE, "'%.3000s' holds the runs of an experiment that did not end", path);
+	return err_hint(e, "--resume goes on with them, --force throws them away");
+}
+
 bool experiment_run_all(struct experiment *x, const struct run *r, struct err *e)
 {
-	bool ok = open_site(x, &x->target, x->options->target, "target", r, e) &&
+	bool ok = check_kept(x, r, e) &&
+		  open_site(x, &x->target, x->options->target, "target", r, e) &&
 		  (!x->ablate.data ||
 			  open_site(x, &x->test, x->options->test_target, "test target", r, e)) &&
 		  refuse_early(x, e);
@@ -482,9 +494,7 @@ bool experiment_run_all(struct experiment *x, const struct run *r, struct err *e
 	ok = ok && run_experiment(x, r, e);
 	site_close(&x->target);
 	site_close(&x->test);
-	if (ok && !x->ran_out_of_time)
-		unlink(x->options->runs_path);
-	else if (!ok && e->kind == ERR_INTERRUPTED && x->run_count > 0)
+	if (!ok && e->kind == ERR_INTERRUPTED && x->run_count > 0)
 		err_hint(e, "%zu runs are kept in '%s': take it up again with --resume",
 			x->run_count, x->options->runs_path);
 	return ok;

@@ -77,6 +77,7 @@ bool experiment_prepare(struct experiment *x, const struct recipe *recipe,
 /* The time of one cell and of all of them, at most. */
 int64_t experiment_cell_ns(const struct experiment *x);
 size_t experiment_cells(const struct experiment *x);
+/* Leaves the runs in the side file: the caller removes it when the answer is saved. */
 bool experiment_run_all(struct experiment *x, const struct run *r, struct err *e) MUST_USE;
 void experiment_free(struct experiment *x);
 

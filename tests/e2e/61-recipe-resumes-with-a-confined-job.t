@@ -42,8 +42,16 @@ run --force >"$dir/out" 2>&1
 is $? 3 "a job's file that was changed is not run"
 "$REPROD" recipe draft "$dir/scene.rcap" --correlation "$dir/correlation.json" --condition job:lock \
 	--job "lock=$dir/lock.sh" -o "$r" --force >"$dir/out" 2>&1
-run --force --expect gone --junit "$dir/junit.xml" >"$dir/out" 2>"$dir/err"
+run --force --expect gone --junit "$dir/none/junit.xml" >"$dir/out" 2>&1
+is $? 4 "an answer that cannot be saved is no answer" || diag <"$dir/out"
+ok "$([[ -s $dir/result.json.runs ]]; echo $?)" "and its runs are kept"
+rm -f "$dir/result.json"
+run >"$dir/out" 2>&1
+is $? 2 "which are not thrown away without a word" || diag <"$dir/out"
+like "$(cat "$dir/out")" 'hint: --resume goes on' "but: go on with them"
+run --resume --expect gone --junit "$dir/junit.xml" >"$dir/out" 2>"$dir/err"
 is $? 0 "a mended job: gone, as expected" || diag <"$dir/out"
+is "$(replay_get "$dir/result.json" runs | grep -o '"on"' | wc -l)" "$(replay_get "$dir/result.json" resumed_runs)" "answered from the kept runs"
 like "$(cat "$dir/out")" '^not reproduced' "which comes first"
 like "$(cat "$dir/junit.xml")" 'failures="0" errors="0"' "and passes"
 
