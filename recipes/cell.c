@@ -252,7 +252,8 @@ static bool open_jobs(
 		spec.path = path;
 		spec.confine.is_open = s->may_run_commands;
 		site_confine(s->site, &spec.confine);
-		if (!confine_user(&spec.confine, e) ||
+		snprintf(spec.confine.role, sizeof(spec.confine.role), "%s", c->role);
+		if (!site_admit_role(s->site, c->role, e) || !confine_user(&spec.confine, e) ||
 			!job_open(&jobs->items[jobs->count], &spec, r, e))
 			return err_in(e, "condition '%s'", c->id);
 		jobs->count++;
@@ -325,8 +326,7 @@ static void check_outcome(
 	}
 }
 
-static void weigh(struct cell *c, const struct cell_spec *s, const struct replay_result *result,
-	bool is_serial)
+static void weigh(struct cell *c, const struct cell_spec *s, const struct replay_result *result)
 {
 	c->planned = result->planned;
 	c->sent = result->sent;
@@ -336,8 +336,7 @@ static void weigh(struct cell *c, const struct cell_spec *s, const struct replay
 	c->lateness_p99_ms = result->lateness_us.total
 				     ? (double)hist_quantile(&result->lateness_us, 0.99) / 1000.0
 				     : NAN;
-	/* A lone connection has no schedule to keep. */
-	if (!result->is_delivered && !is_serial)
+	if (!result->is_delivered)
 		invalid(c, "delivery: %.200s", result->delivery_reason);
 	if (s->is_all_on)
 		check_outcome(c, s, result);
@@ -394,7 +393,7 @@ static bool drive(struct cell *c, const struct cell_spec *s, const struct run *r
 		ok = err_set(e, ERR_INTERRUPTED, "interrupted");
 	if (ok) {
 		close_jobs(&jobs, c, s->recipe);
-		weigh(c, s, &result, is_serial);
+		weigh(c, s, &result);
 		ok = take_samples(c, &result, e);
 	}
 	if (ok && sees_cpu && result.duration_ns > 0)

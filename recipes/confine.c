@@ -24,7 +24,7 @@ static const char build_at[] = "/mnt";
 
 /* What is seen of the system, read-only. Links are made again as links. */
 static const char *const system_parts[] = { "/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64",
-	"/libx32", "/opt", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/ld.so.cache",
+	"/libx32", "/etc/passwd", "/etc/group", "/etc/nsswitch.conf", "/etc/ld.so.cache",
 	"/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/alternatives", "/etc/localtime",
 	"/etc/postgresql-common", "/etc/ssl/openssl.cnf", "/dev/null", "/dev/zero", "/dev/full",
 	"/dev/random", "/dev/urandom" };
@@ -244,14 +244,27 @@ static void say(int fd, const char *step)
 /* ---- the command */
 
 struct environment {
-	char words[12][PATH_MAX + 64];
-	char *list[13];
+	char words[13][PATH_MAX + 64];
+	char *list[14];
 };
+
+/* PGOPTIONS is split at white space; a backslash keeps a character. */
+static void escape_option(const char *text, char *to)
+{
+	for (; *text; text++) {
+		if (*text == ' ' || *text == '\t' || *text == '\n' || *text == '\\')
+			*to++ = '\\';
+		*to++ = *text;
+	}
+	*to = '\0';
+}
 
 static char **environment(struct environment *v, const struct confine *c)
 {
+	char role[2 * sizeof(c->role)];
 	size_t n = 0;
 
+	escape_option(c->role, role);
 #define WORD(...) snprintf(v->words[n++], sizeof(v->words[0]), __VA_ARGS__)
 	WORD("PATH=%s%s/usr/local/bin:/usr/bin:/bin", c->bin_dir, *c->bin_dir ? ":" : "");
 	WORD("HOME=%s", c->is_open ? "/nonexistent" : "/home/job");
@@ -264,6 +277,8 @@ static char **environment(struct environment *v, const struct confine *c)
 	WORD("PGSYSCONFDIR=/nonexistent");
 	WORD("PGAPPNAME=reprod job");
 	WORD("LANG=C.UTF-8");
+	if (*c->role)
+		WORD("PGOPTIONS=-c role=%s", role);
 #undef WORD
 	for (size_t i = 0; i < n; i++)
 		v->list[i] = v->words[i];

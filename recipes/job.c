@@ -18,6 +18,7 @@
 
 #define SCRIPT_MAX (16u << 20)
 #define READY_MS 15000
+#define END_NS (2 * NS_PER_S)
 
 struct report {
 	bool is_ready; /* the first one; then one per start */
@@ -81,35 +82,66 @@ static bool run_sql(struct runner *w, struct report *report)
 	return true;
 }
 
+/* Waits for the command; false when it had to be ended. Nothing of its group is left. */
+static bool wait_shell(pid_t pid, int64_t deadline_ns, const sigset_t *term, int *ret_status)
+{
+	bool is_ended = false, is_told = false;
+
+	while (!is_ended && !is_told && now_ns() <= deadline_ns) {
+		struct timespec nap = { .tv_nsec = 5 * NS_PER_MS };
+		siginfo_t ended = { 0 };
+
+		/* Left unreaped, so that its group's number stays its own. */
+		is_ended = waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+			   ended.si_pid == pid;
+		is_told = !is_ended && sigtimedwait(term, NULL, &nap) == SIGTERM;
+	}
+	kill(-pid, SIGKILL);
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+	if (is_told)
+		_exit(1);
+	return is_ended;
+}
+
 static bool run_shell(struct runner *w, struct report *report)
 {
 	int64_t deadline_ns = now_ns() + (int64_t)(w->spec->condition->timeout_s * 1e9);
 	struct err e = { 0 };
-	pid_t pid = confine_spawn(&w->spec->confine, w->log_fd, &e);
+	sigset_t term;
 	int status = 0;
+	bool is_ended;
+	pid_t pid;
 
+	/* What the command started lives in its group, which only we can end. */
+	sigemptyset(&term);
+	sigaddset(&term, SIGTERM);
+	sigprocmask(SIG_BLOCK, &term, NULL);
+	pid = confine_spawn(&w->spec->confine, w->log_fd, &e);
+	is_ended = pid > 0 && wait_shell(pid, deadline_ns, &term, &status);
+	sigprocmask(SIG_UNBLOCK, &term, NULL);
 	if (pid < 0) {
 		snprintf(report->text, sizeof(report->text), "%.230s", e.what);
 		return false;
 	}
-	while (waitpid(pid, &status, WNOHANG) == 0) {
-		struct timespec nap = { .tv_nsec = 5 * NS_PER_MS };
-
-		if (now_ns() > deadline_ns) {
-			kill(-pid, SIGKILL);
-			while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-				;
-			snprintf(
-				report->text, sizeof(report->text), "took longer than its timeout");
-			return false;
-		}
-		nanosleep(&nap, NULL);
+	if (!is_ended) {
+		snprintf(report->text, sizeof(report->text), "took longer than its timeout");
+		return false;
 	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return true;
 	snprintf(report->text, sizeof(report->text), "ended with code %d, see its log",
 		WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 	return false;
+}
+
+static bool take_role(struct pg *c, const char *role, struct err *e)
+{
+	char *name = *role ? pg_quote_name(c, role) : NULL;
+	bool ok = !*role || (name && pg_execf(c, e, "SET ROLE %s", name));
+
+	free(name);
+	return ok;
 }
 
 static bool runner_connect(struct runner *w, struct report *report)
@@ -122,7 +154,8 @@ static bool runner_connect(struct runner *w, struct report *report)
 	if (is_shell(w->spec->path))
 		return true;
 	w->pg = pg_open(w->spec->dsn, &options, &e);
-	if (w->pg && target_check(w->pg, &mark, &e))
+	if (w->pg && target_check(w->pg, &mark, &e) &&
+		take_role(w->pg, w->spec->condition->role, &e))
 		return true;
 	snprintf(report->text, sizeof(report->text), "%.230s", e.what);
 	return false;
@@ -165,7 +198,7 @@ static void runner_setup(struct runner *w, pid_t parent)
 		sigaction(i, &plain, NULL);
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) != 0 || getppid() != parent)
 		_exit(1);
 	/* Nothing of the parent's stays open: sockets to the lab, its locks. */
 	for (size_t i = 0; i < LENGTH(keep); i++)
@@ -330,14 +363,24 @@ bool job_was_sound(const struct job *j)
 	return j->failed == 0 && j->started > 0;
 }
 
+/* The runner ends its command first; one that does not is ended itself. */
 void job_close(struct job *j)
 {
+	int64_t deadline_ns = now_ns() + END_NS;
+	pid_t ended = 0;
+
 	if (j->pid > 0) {
 		close(j->to_fd);
 		close(j->from_fd);
-		kill(-j->pid, SIGKILL);
-		kill(j->pid, SIGKILL);
-		while (waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
+		kill(j->pid, SIGTERM);
+		while ((ended = waitpid(j->pid, NULL, WNOHANG)) == 0 && now_ns() < deadline_ns) {
+			struct timespec nap = { .tv_nsec = NS_PER_MS };
+
+			nanosleep(&nap, NULL);
+		}
+		if (ended == 0)
+			kill(j->pid, SIGKILL);
+		while (ended == 0 && waitpid(j->pid, NULL, 0) < 0 && errno == EINTR)
 			;
 	}
 	j->pid = 0;

@@ -14,6 +14,21 @@ struct pg *site_admin(const struct site *s, struct err *e)
 	return pg_open(s->admin_dsn, &(struct pg_options){ .application = "reprod recipe" }, e);
 }
 
+/* To libpq a word alone is a database, but only as long as it is alone. */
+static void name_database(const char *word, const char *role, char *to, size_t size)
+{
+	char quoted[256];
+	size_t n = 0;
+
+	for (; *word && n + 3 < sizeof(quoted); word++) {
+		if (*word == '\'' || *word == '\\')
+			quoted[n++] = '\\';
+		quoted[n++] = *word;
+	}
+	quoted[n] = '\0';
+	snprintf(to, size, "dbname='%s' user=%s", quoted, role);
+}
+
 /* The same database as another role; libpq takes the last word on a keyword. */
 static void with_role(const char *dsn, const char *role, char *to, size_t size)
 {
@@ -22,8 +37,10 @@ static void with_role(const char *dsn, const char *role, char *to, size_t size)
 
 	if (is_uri)
 		snprintf(to, size, "%s%cuser=%s", dsn, strchr(dsn, '?') ? '&' : '?', role);
-	else
+	else if (strchr(dsn, '=') || !*dsn)
 		snprintf(to, size, "%s user=%s", dsn, role);
+	else
+		name_database(dsn, role, to, size);
 }
 
 /* What an ordinary role needs to send production's statements to a test database. */
@@ -51,11 +68,12 @@ static const char owner_sql[] =
 	"AND (d.deptype = 'e' OR (relkind = 'S' AND d.deptype IN ('a', 'i')))) LOOP "
 	"EXECUTE o.sql; END LOOP; END $$";
 
-static bool prepare_roles(struct site *s, struct err *e)
+static bool prepare_roles(struct site *s, const struct json *capture_head, struct err *e)
 {
 	struct pg *c = site_admin(s, e);
 	char text[64];
 	bool ok = c && target_check(c, &s->mark, e) &&
+		  (!capture_head || target_fits_capture(&s->mark, capture_head, e)) &&
 		  pg_one(c, e, "SELECT current_database()", s->database, sizeof(s->database)) &&
 		  pg_one(c, e, "SELECT rolsuper FROM pg_roles WHERE rolname = current_user", text,
 			  sizeof(text));
@@ -67,12 +85,16 @@ static bool prepare_roles(struct site *s, struct err *e)
 	return ok;
 }
 
-static bool open_dsn(struct site *s, const struct run *r, struct err *e)
+static bool open_dsn(
+	struct site *s, const struct json *capture_head, const struct run *r, struct err *e)
 {
-	(void)r;
 	snprintf(s->admin_dsn, sizeof(s->admin_dsn), "%s", s->given);
-	if (!prepare_roles(s, e))
+	if (!prepare_roles(s, capture_head, e))
 		return false;
+	if (s->is_superuser)
+		run_note(r,
+			"%s: traffic runs as role %s, to which the superusers' relations of '%s' now belong",
+			s->name, REPLAY_ROLE, s->database);
 	if (s->is_superuser)
 		with_role(s->given, REPLAY_ROLE, s->traffic_dsn, sizeof(s->traffic_dsn));
 	else
@@ -88,19 +110,19 @@ static void adopt_lab(struct site *s)
 	s->mark = s->lab.mark;
 }
 
-bool site_open(
-	struct site *s, const char *given, const char *name, const struct run *r, struct err *e)
+bool site_open(struct site *s, const char *given, const char *name, const struct json *capture_head,
+	const struct run *r, struct err *e)
 {
 	*s = (struct site){ .given = given, .name = name, .is_dir = file_is_dir(given) };
 	if (s->is_dir) {
 		if (!lab_open(&s->lab, given, r, e))
 			return err_in(e, "%s", name);
 		adopt_lab(s);
-	} else if (!open_dsn(s, r, e)) {
-		return err_in(e, "%s", name);
+		s->is_open = true;
+		return target_fits_capture(&s->mark, capture_head, e) || err_in(e, "%s", name);
 	}
 	s->is_open = true;
-	return true;
+	return open_dsn(s, capture_head, r, e) || err_in(e, "%s", name);
 }
 
 /* On a database that others keep running, a setting is the database's. */
@@ -138,12 +160,39 @@ bool site_reset(struct site *s, const char *const *settings, const struct run *r
 		if (ok)
 			adopt_lab(s);
 	} else {
-		ok = snapshot_reset_dsn(s->given, r, &s->mark, e) && prepare_roles(s, e) &&
+		ok = snapshot_reset_dsn(s->given, r, &s->mark, e) && prepare_roles(s, NULL, e) &&
 		     (!settings || !settings[0] || set_on_database(s, settings, e));
 	}
 	s->resets++;
 	s->reset_ns = clock_mono_ns(&r->clock) - began_ns;
 	return ok || err_in(e, "%s", s->name);
+}
+
+static const char mighty_sql[] =
+	"SELECT r.rolsuper OR EXISTS (SELECT FROM pg_roles m WHERE (m.rolsuper OR m.rolname IN "
+	"('pg_execute_server_program', 'pg_write_server_files', 'pg_read_server_files')) "
+	"AND pg_has_role(r.oid, m.oid, 'MEMBER')) FROM pg_roles r WHERE r.rolname = $1";
+
+bool site_admit_role(const struct site *s, const char *role, struct err *e)
+{
+	const char *params[] = { role, NULL };
+	struct pg *c = *role ? site_admin(s, e) : NULL;
+	struct pg_rows *rows = c ? pg_query(c, e, mighty_sql, params) : NULL;
+	const char *mighty = rows ? pg_cell(rows, 0, 0) : NULL;
+	char *name = c ? pg_quote_name(c, role) : NULL;
+	bool ok = !*role || (rows && name);
+
+	if (ok && *role && !mighty)
+		ok = err_set(e, ERR_INPUT, "there is no role '%s' in the %s", role, s->name);
+	else if (ok && *role && *mighty == 't')
+		ok = err_set(e, ERR_REFUSED,
+			"role '%s' is a superuser or may reach the server's files", role);
+	else if (ok && *role && (s->is_superuser || s->is_dir))
+		ok = pg_execf(c, e, "GRANT %s TO " REPLAY_ROLE, name);
+	free(name);
+	pg_rows_free(rows);
+	pg_close(c);
+	return ok;
 }
 
 static void socket_of(struct confine *c, const char *dir, int port)
