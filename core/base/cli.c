@@ -305,7 +305,12 @@ static enum outcome flush_answer(struct run *r, enum outcome outcome, struct err
 	errno = 0;
 	if ((fflush(r->out) == 0 && !ferror(r->out)) || outcome == OUTCOME_FAILED)
 		return outcome;
-	err_os(e, ERR_ENV, errno ? errno : EIO, "could not write the answer");
+	/* stdio keeps no reason for a write that failed earlier. */
+	if (errno)
+		err_os(e, ERR_ENV, errno, "could not write the answer");
+	else
+		err_set(e, ERR_ENV,
+			"could not write the answer: its reader is gone, or the disk is full");
 	return OUTCOME_FAILED;
 }
 
