@@ -92,7 +92,10 @@ static bool is_reproduced(const struct ablate *a, uint32_t on)
 
 static bool is_answerable(const struct ablate *a)
 {
-	return is_reproduced(a, ablate_all(a)) && !is_reproduced(a, a->reference);
+	const struct ablate_arm *reference = ablate_find(a, a->reference);
+
+	return is_reproduced(a, ablate_all(a)) && reference && reference->has_verdict &&
+	       reference->verdict == VERDICT_NOT;
 }
 
 uint32_t ablate_necessary(const struct ablate *a)

@@ -9,6 +9,7 @@
 #include "core/model/recipe.h"
 #include "recipes/causes.h"
 #include "recipes/layout.h"
+#include "recipes/own.h"
 #include "recipes/paths.h"
 #include "recipes/production.h"
 
@@ -409,20 +410,75 @@ static struct json *document(const struct basis *b, const struct draft_options *
 	return j;
 }
 
-/* --route, else the route that correlate judged, else the busiest. */
+/* What the jobs themselves send is never what suffers. */
+static bool find_own(struct own *own, const struct draft_options *o, struct err *e)
+{
+	for (size_t i = 0; o->jobs && i < o->jobs->count; i++) {
+		const char *equals = strchr(o->jobs->items[i], '=');
+
+		if (equals && !own_add_file(own, equals + 1, e))
+			return false;
+	}
+	return true;
+}
+
+static uint64_t fingerprint_of(const struct json *map)
+{
+	return strtoull(json_text(json_get(map, "fingerprint"), "0"), NULL, 16);
+}
+
+/* The route with the most time lost in correlate's spikes, the jobs' own aside; 0: none. */
+static uint64_t most_affected(const struct json *correlation, const struct own *own)
+{
+	const struct json *spikes = json_get(correlation, "spikes");
+	uint64_t best = 0;
+	double most_s = -1;
+
+	for (size_t i = 0; i < json_count(spikes); i++) {
+		uint64_t fingerprint = fingerprint_of(json_at(spikes, i));
+		double lost_s = 0;
+
+		if (fingerprint == 0 || own_has(own, fingerprint))
+			continue;
+		for (size_t k = 0; k < json_count(spikes); k++) {
+			const struct json *spike = json_at(spikes, k);
+
+			if (fingerprint_of(spike) == fingerprint)
+				lost_s += json_number(json_get(spike, "lost_s"), 0);
+		}
+		if (lost_s > most_s) {
+			most_s = lost_s;
+			best = fingerprint;
+		}
+	}
+	return best;
+}
+
+/* --route, else the route that correlate judged, else the most affected, else the
+ * busiest. */
 static bool load_production(
 	struct basis *b, const struct draft_options *o, const struct run *r, struct err *e)
 {
-	const char *hex = json_text(json_get(o->correlation, "fingerprint"), "");
-	const char *text = json_text(json_get(o->correlation, "route"), NULL);
-	uint64_t fingerprint = 0;
-	char *end;
+	struct own *own = calloc(1, sizeof(*own));
+	struct production_choice choice = { .own = own };
+	bool ok = own || err_set(e, ERR_ENV, "memory ran out");
 
-	if (o->route)
-		return production_load(&b->production, o->capture, 0, o->route, r, e);
-	if (*hex)
-		fingerprint = strtoull(hex, &end, 16);
-	return production_load(&b->production, o->capture, fingerprint, text, r, e);
+	ok = ok && find_own(own, o, e);
+	if (ok && o->route) {
+		choice.fragment = o->route;
+	} else if (ok) {
+		choice.fingerprint = fingerprint_of(o->correlation);
+		choice.fragment = json_text(json_get(o->correlation, "route"), NULL);
+		if (choice.fingerprint && own_has(own, choice.fingerprint)) {
+			choice.fingerprint = most_affected(o->correlation, own);
+			choice.fragment = NULL;
+			run_note(r,
+				"the route that correlate judged is a job's own: another is judged");
+		}
+	}
+	ok = ok && production_load(&b->production, o->capture, &choice, r, e);
+	free(own);
+	return ok;
 }
 
 struct json *draft_recipe(const struct draft_options *o, const struct run *r, struct err *e)

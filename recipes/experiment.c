@@ -79,6 +79,7 @@ static bool load_production(struct experiment *x, const struct run *r, struct er
 	struct span *inside = spans_of(recipe->inside, recipe->inside_count);
 	struct span *slow = spans_of(recipe->slow, recipe->slow_count);
 	struct span *quiet = spans_of(recipe->quiet, recipe->quiet_count);
+	struct production_choice choice = { .fingerprint = recipe->fingerprint };
 	struct production_spans spans = { .inside = inside,
 		.inside_count = recipe->inside_count,
 		.slow = slow,
@@ -88,7 +89,7 @@ static bool load_production(struct experiment *x, const struct run *r, struct er
 		.guard_ns = (int64_t)(recipe->guard_s * 1e9) };
 	bool ok = (inside && slow && quiet) || err_set(e, ERR_ENV, "memory ran out");
 
-	ok = ok && production_load(&x->production, x->capture, recipe->fingerprint, NULL, r, e) &&
+	ok = ok && production_load(&x->production, x->capture, &choice, r, e) &&
 	     production_divide(&x->production, &spans, &x->sets, e);
 	free(inside);
 	free(slow);
@@ -100,7 +101,7 @@ bool experiment_prepare(struct experiment *x, const struct recipe *recipe,
 	const struct experiment_options *o, const struct run *r, struct err *e)
 {
 	*x = (struct experiment){
-		.recipe = recipe, .options = o, .cpu_share = NAN, .reason = NULL
+		.recipe = recipe, .options = o, .cpu_share = NAN, .control = { NAN, NAN, NAN }
 	};
 	x->started_ns = clock_mono_ns(&r->clock);
 	if (!recipe_resolve(recipe, recipe->capture, x->capture))
@@ -283,20 +284,34 @@ static bool collect_quiet(struct experiment *x, struct err *e)
 	return judge_set_seal(&x->quiet, e);
 }
 
+/* The first run's fault stands for its repeats. */
+static void tell_why_none(struct experiment *x, size_t arm)
+{
+	char *text = x->no_run[arm];
+
+	for (size_t i = x->run_count; i-- > 0;) {
+		if (x->runs[i].on == x->ablate.arms[arm].on)
+			snprintf(text, sizeof(x->no_run[arm]), "no run of it was valid: %s",
+				x->runs[i].cell.reason);
+	}
+	x->effects[arm].reason = text;
+}
+
 static bool judge_all(struct experiment *x, const struct run *r, struct err *e)
 {
-	if (!collect_quiet(x, e))
+	struct judge_terms reference = { .production_inside = &x->sets.inside,
+		.production_outside = &x->sets.outside,
+		.is_same_environment = x->is_same_environment,
+		.reference_quiet = &x->quiet,
+		.q = x->recipe->quantile,
+		.seed = r->seed };
+
+	if (!collect_quiet(x, e) || !judge_control(&reference, &x->control, e))
 		return false;
 	for (size_t i = 0; i < x->ablate.count; i++) {
 		struct ablate_arm *arm = &x->ablate.arms[i];
 		struct judge_set inside = { 0 };
-		struct judge_terms terms = { .production_inside = &x->sets.inside,
-			.production_outside = &x->sets.outside,
-			.is_same_environment = x->is_same_environment,
-			.reference_quiet = &x->quiet,
-			.arm_inside = &inside,
-			.q = x->recipe->quantile,
-			.seed = r->seed + arm->on * ABA_SEED };
+		struct judge_terms terms = reference;
 
 		arm->has_verdict = runs_of(x, arm->on, false) > 0;
 		if (!arm->has_verdict)
@@ -305,9 +320,11 @@ static bool judge_all(struct experiment *x, const struct run *r, struct err *e)
 			judge_set_free(&inside);
 			return false;
 		}
+		terms.arm_inside = &inside;
+		terms.seed += arm->on * ABA_SEED;
 		x->effects[i] = judge_effect(&terms);
 		if (runs_of(x, arm->on, true) == 0)
-			x->effects[i].reason = "no run of it was valid";
+			tell_why_none(x, i);
 		arm->verdict = x->effects[i].verdict;
 		judge_set_free(&inside);
 	}
@@ -337,6 +354,17 @@ static void conclude(struct experiment *x)
 	}
 	x->verdict = f->verdict;
 	x->reason = f->reason;
+	if (f->verdict == VERDICT_UNSURE)
+		return;
+	/* What comes and goes with nothing switched says nothing about what was. */
+	if (reference->verdict != VERDICT_NOT || judge_is_loud(x->control)) {
+		x->verdict = VERDICT_UNSURE;
+		x->reason = judge_is_loud(x->control)
+				    ? "the lab is not quiet: the reference arm differs from itself"
+			    : alone->reason && runs_of(x, reference->on, true) == 0
+				    ? alone->reason
+				    : "the quiet window is not quiet: the reference arm is unsure";
+	}
 }
 
 /* ---- the plan of runs */
@@ -359,7 +387,10 @@ static bool can_narrow(const struct experiment *x, size_t arm)
 {
 	const struct ablate_arm *a = &x->ablate.arms[arm];
 
-	return a->has_verdict && a->verdict == VERDICT_UNSURE && runs_of(x, a->on, true) > 0 &&
+	bool is_open = a->verdict == VERDICT_UNSURE ||
+		       (a->on == x->ablate.reference && judge_is_loud(x->control));
+
+	return a->has_verdict && is_open && runs_of(x, a->on, true) > 0 &&
 	       x->ratio.low >= JUDGE_RATIO_MIN;
 }
 
@@ -443,8 +474,7 @@ static bool open_site(struct experiment *x, struct site *s, const char *given, c
 {
 	if (!file_is_dir(given) && !target_is_not_source(given, x->production.head, e))
 		return err_in(e, "%s", name);
-	return site_open(s, given, name, r, e) &&
-	       target_fits_capture(&s->mark, x->production.head, e);
+	return site_open(s, given, name, x->production.head, r, e);
 }
 
 static bool refuse_early(const struct experiment *x, struct err *e)

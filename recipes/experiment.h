@@ -61,6 +61,8 @@ struct experiment {
 	struct judge_effect effects[ABLATE_ARMS_MAX]; /* by arm */
 	struct judge_set quiet; /* of all valid reference runs */
 	double cpu_share; /* of the reference runs, the highest; NAN: not seen */
+	struct interval control; /* A/A: E of the reference against itself */
+	char no_run[ABLATE_ARMS_MAX][300]; /* by arm: why none of its runs was valid */
 	bool is_same_environment;
 	struct site target, test;
 	char known[RECIPE_CONDITIONS_MAX][2][128];

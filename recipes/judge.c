@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#define CONTROL_BLOCKS_MIN 2 /* in each half */
+
 void judge_set_run(struct judge_set *set)
 {
 	set->run_count++;
@@ -359,7 +361,8 @@ static struct judge_effect unsure(struct judge_effect f, const char *reason)
 	return f;
 }
 
-struct judge_effect judge_effect(const struct judge_terms *t)
+static struct judge_effect judge_by(
+	const struct judge_terms *t, uint32_t reference_blocks, uint32_t arm_blocks)
 {
 	const struct interval none = { NAN, NAN, NAN };
 	bool has_quiet = is_filled(t->production_outside);
@@ -397,7 +400,11 @@ struct judge_effect judge_effect(const struct judge_terms *t)
 	if (judge_set_filled(t->production_inside) < JUDGE_BLOCKS_MIN)
 		return unsure(
 			f, "production has fewer than five occurrences with requests in them");
-	if (judge_set_filled(t->arm_inside) < JUDGE_BLOCKS_MIN)
+	if (has_quiet && judge_set_filled(t->production_outside) < JUDGE_BLOCKS_MIN)
+		return unsure(f, "production has fewer than five pieces of quiet time");
+	if (judge_set_filled(t->reference_quiet) < reference_blocks)
+		return unsure(f, "the reference arm has fewer than five pieces of quiet time");
+	if (judge_set_filled(t->arm_inside) < arm_blocks)
 		return unsure(f, "fewer than five occurrences of the run had requests in them");
 
 	room = calloc(3 * (size_t)JUDGE_DRAWS, sizeof(*room));
@@ -417,4 +424,54 @@ struct judge_effect judge_effect(const struct judge_terms *t)
 		drawer_close(&d[i]);
 	free(room);
 	return f;
+}
+
+struct judge_effect judge_effect(const struct judge_terms *t)
+{
+	return judge_by(t, JUDGE_BLOCKS_MIN, JUDGE_BLOCKS_MIN);
+}
+
+/* Blocks from..to of a set, runs kept apart. */
+static bool cut_out(const struct judge_set *set, uint32_t from, uint32_t to, struct judge_set *ret,
+	struct err *e)
+{
+	for (uint32_t b = from; b < to; b++) {
+		if (b == from || set->block_run[b] != set->block_run[b - 1])
+			judge_set_run(ret);
+		if (!judge_set_block(ret, e))
+			return false;
+	}
+	for (size_t i = 0; i < set->count; i++) {
+		const struct judge_sample *s = &set->items[i];
+
+		if (s->block >= from && s->block < to &&
+			!judge_set_add(ret, s->block - from, s->ms, s->weight_s, e))
+			return false;
+	}
+	return judge_set_seal(ret, e);
+}
+
+bool judge_control(const struct judge_terms *t, struct interval *ret_e, struct err *e)
+{
+	const struct judge_set *quiet = t->reference_quiet;
+	uint32_t middle = quiet->block_count / 2;
+	struct judge_set earlier = { 0 }, later = { 0 };
+	struct judge_terms halves = *t;
+	bool ok = cut_out(quiet, 0, middle, &earlier, e) &&
+		  cut_out(quiet, middle, quiet->block_count, &later, e);
+
+	*ret_e = (struct interval){ NAN, NAN, NAN };
+	if (ok) {
+		halves.reference_quiet = &earlier;
+		halves.arm_inside = &later;
+		*ret_e = judge_by(&halves, CONTROL_BLOCKS_MIN, CONTROL_BLOCKS_MIN).e;
+	}
+	judge_set_free(&earlier);
+	judge_set_free(&later);
+	return ok;
+}
+
+bool judge_is_loud(struct interval control)
+{
+	return control.low >= JUDGE_E_MIN || control.high <= -JUDGE_E_MIN;
 }

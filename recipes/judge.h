@@ -103,11 +103,18 @@ struct judge_effect {
 	struct interval ratio; /* s / b */
 	double b_ms, s_ms, l0_ms, arm_ms;
 	struct interval arm_over_l0;
-	const char *reason; /* static text, or NULL when the verdict speaks for itself */
+	const char *reason; /* or NULL when the verdict speaks for itself; static text here */
 };
 
 /* All sets sealed. */
 struct judge_effect judge_effect(const struct judge_terms *t);
+/* The A/A control: the later half of the reference's quiet blocks judged against the
+ * earlier half (one run: its first and its last occurrences; two: run against run). E
+ * of a quiet lab is near 0; by the rule of the verdict, in either direction, nothing
+ * may come back where nothing was changed. Unknown (NAN) with fewer than two blocks in
+ * a half. arm_inside is not looked at. */
+bool judge_control(const struct judge_terms *t, struct interval *ret_e, struct err *e) MUST_USE;
+bool judge_is_loud(struct interval control);
 /* The rule alone: interval of E, and the lower bound of s / b. */
 enum verdict judge_rule(struct interval e, double ratio_low, const char **ret_reason);
 /* The point estimate alone. */

@@ -2,14 +2,16 @@
 
 #include <stdlib.h>
 
-static const struct rcap_route *busiest(const struct rcap *c)
+static const struct rcap_route *busiest(const struct rcap *c, const struct own *own)
 {
 	const struct rcap_route *best = NULL;
 
 	for (size_t i = 0; i < rcap_route_count(c); i++) {
 		const struct rcap_route *q = rcap_route(c, (uint32_t)i);
 
-		if (q && q->requests > 0 && (!best || q->latency_us.sum > best->latency_us.sum))
+		if (!q || q->requests == 0 || (own && own_has(own, q->fingerprint)))
+			continue;
+		if (!best || q->latency_us.sum > best->latency_us.sum)
 			best = q;
 	}
 	return best;
@@ -27,15 +29,16 @@ static const struct rcap_route *by_fingerprint(const struct rcap *c, uint64_t fi
 }
 
 static const struct rcap_route *choose(
-	const struct rcap *c, uint64_t fingerprint, const char *fragment, struct err *e)
+	const struct rcap *c, const struct production_choice *choice, struct err *e)
 {
+	const char *fragment = choice->fragment;
 	const struct rcap_route *route;
 
-	if (fingerprint) {
-		route = by_fingerprint(c, fingerprint);
+	if (choice->fingerprint) {
+		route = by_fingerprint(c, choice->fingerprint);
 		if (!route)
 			err_set(e, ERR_INPUT, "no request has the fingerprint %016llx",
-				(unsigned long long)fingerprint);
+				(unsigned long long)choice->fingerprint);
 	} else if (fragment) {
 		route = rcap_find_route(c, slice_of(fragment));
 		if (!route) {
@@ -43,9 +46,9 @@ static const struct rcap_route *choose(
 			err_hint(e, "reprod capture show lists the routes");
 		}
 	} else {
-		route = busiest(c);
+		route = busiest(c, choice->own);
 		if (!route)
-			err_set(e, ERR_INPUT, "the capture holds no request");
+			err_set(e, ERR_INPUT, "the capture holds no request but the jobs' own");
 	}
 	return route;
 }
@@ -107,8 +110,8 @@ static int by_start(const void *a, const void *b)
 	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
 }
 
-bool production_load(struct production *p, const char *capture, uint64_t fingerprint,
-	const char *fragment, const struct run *r, struct err *e)
+bool production_load(struct production *p, const char *capture,
+	const struct production_choice *choice, const struct run *r, struct err *e)
 {
 	struct rcap *c = rcap_open(capture, e);
 	const struct rcap_route *route;
@@ -117,7 +120,7 @@ bool production_load(struct production *p, const char *capture, uint64_t fingerp
 	*p = (struct production){ 0 };
 	if (!c)
 		return false;
-	route = choose(c, fingerprint, fragment, e);
+	route = choose(c, choice, e);
 	if (!route)
 		goto out;
 	p->route = strndup(route->text.p ? route->text.p : "", route->text.n);

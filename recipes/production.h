@@ -11,6 +11,7 @@
 #include "core/model/rcap.h"
 #include "core/model/recipe.h"
 #include "recipes/inside.h"
+#include "recipes/own.h"
 
 #define PRODUCTION_MAX 4000000
 
@@ -27,10 +28,14 @@ struct production {
 	struct json *head; /* a copy */
 };
 
-/* The route by fingerprint (0: none), else by a fragment of its text, else the one
- * that took the most time. */
-bool production_load(struct production *p, const char *capture, uint64_t fingerprint,
-	const char *fragment, const struct run *r, struct err *e) MUST_USE;
+struct production_choice {
+	uint64_t fingerprint; /* 0: none */
+	const char *fragment; /* else, of its text; or NULL */
+	const struct own *own; /* else the one that took the most time and is none of these */
+};
+
+bool production_load(struct production *p, const char *capture,
+	const struct production_choice *choice, const struct run *r, struct err *e) MUST_USE;
 void production_free(struct production *p);
 /* Arrivals per span, of every route and of the judged one. */
 bool production_arrivals(const char *capture, const struct span *spans, size_t count,

@@ -38,11 +38,27 @@ static struct json *production_json(const struct experiment *x)
 	return j;
 }
 
+static void set_interval(struct json *j, struct interval e)
+{
+	json_set_number(j, "e", e.value);
+	json_set_number(j, "low", e.low);
+	json_set_number(j, "high", e.high);
+}
+
 static void set_effect(struct json *j, const struct judge_effect *f)
 {
-	json_set_number(j, "e", f ? f->e.value : NAN);
-	json_set_number(j, "low", f ? f->e.low : NAN);
-	json_set_number(j, "high", f ? f->e.high : NAN);
+	set_interval(j, f ? f->e : (struct interval){ NAN, NAN, NAN });
+}
+
+/* What a reader would take for granted and could not be looked at. */
+static struct json *notes_json(const struct experiment *x)
+{
+	struct json *list = json_array();
+
+	if (isnan(x->cpu_share))
+		json_append_text(
+			list, "the target's processors, so not whether the lab was large enough");
+	return list;
 }
 
 static struct json *lab_json(const struct experiment *x)
@@ -194,7 +210,7 @@ struct json *result_json(const struct experiment *x, const struct run *r, struct
 {
 	const struct judge_effect *f = effect_of(x, ablate_all(&x->ablate));
 	struct json *j = json_object(), *effect = json_object(), *runs = json_array(),
-		    *ablation = json_object();
+		    *ablation = json_object(), *control = json_object();
 	char fingerprint[24];
 
 	snprintf(fingerprint, sizeof(fingerprint), "%016llx",
@@ -207,6 +223,7 @@ struct json *result_json(const struct experiment *x, const struct run *r, struct
 	json_set_text(j, "route", x->production.route);
 	json_set_text(j, "fingerprint", fingerprint);
 	json_set(j, "production", production_json(x));
+	set_interval(control, x->control);
 	set_effect(effect, f);
 	json_set_text(effect, "quantile", judge_quantile_name(x->recipe->quantile));
 	json_set_number(effect, "l0_ms", f ? f->l0_ms : NAN);
@@ -215,6 +232,8 @@ struct json *result_json(const struct experiment *x, const struct run *r, struct
 	json_set(j, "arms", arms_json(x));
 	json_set(j, "runs", runs);
 	json_set(j, "ablation", ablation);
+	json_set(j, "control", control);
+	json_set(j, "notes", notes_json(x));
 	json_set(j, "not_tested", untested_json(x));
 	json_set(j, "left_out", json_copy(json_get(x->recipe->document, "left_out")));
 	json_set_bool(j, "complete", !x->ran_out_of_time);

@@ -42,10 +42,12 @@ static void print_verdict(const struct json *result, FILE *to)
 	fprintf(to, "%s%s%s\n", json_text(json_get(result, "verdict"), ""), reason ? ": " : "",
 		reason ? reason : "");
 	fprintf(to, "  route       %.160s\n", json_text(json_get(result, "route"), ""));
-	fprintf(to, "  production  %s %s -> %s (x%.3g [%.3g, %.3g]), %lld occurrences\n", quantile,
-		ms_text(number(p, "baseline_p99_ms"), a), ms_text(number(p, "spike_p99_ms"), b),
-		number(p, "ratio"), number(p, "ratio_low"), number(p, "ratio_high"),
-		(long long)json_int(json_get(p, "occurrences"), 0));
+	fprintf(to, "  production  %s %s -> %s", quantile, ms_text(number(p, "baseline_p99_ms"), a),
+		ms_text(number(p, "spike_p99_ms"), b));
+	if (!isnan(number(p, "ratio_low")))
+		fprintf(to, " (x%.3g [%.3g, %.3g])", number(p, "ratio"), number(p, "ratio_low"),
+			number(p, "ratio_high"));
+	fprintf(to, ", %lld occurrences\n", (long long)json_int(json_get(p, "occurrences"), 0));
 	fprintf(to, "  lab         %s %s -> %s with everything on", quantile,
 		ms_text(number(lab, "baseline_p99_ms"), a),
 		ms_text(number(lab, "spike_p99_ms"), b));
@@ -147,6 +149,9 @@ void result_print(const struct experiment *x, const struct json *result, FILE *t
 		print_ablation(json_get(result, "ablation"), to);
 	fprintf(to, "\n");
 	print_invalid(json_get(result, "runs"), to);
+	for (size_t i = 0; i < json_count(json_get(result, "notes")); i++)
+		fprintf(to, "  not seen    %s\n",
+			json_text(json_at(json_get(result, "notes"), i), ""));
 	print_untested(result, to);
 	if (x->ran_out_of_time)
 		fprintf(to, "  --max-time ended it early; --resume goes on\n");
@@ -206,10 +211,14 @@ void result_junit(const struct json *result, const char *name, const char *expec
 	}
 	buf_add_text(to, "    <system-out>");
 	add_xml(to, json_text(json_get(result, "route"), ""));
-	buf_addf(to, "\nE %.3f [%.3f, %.3f]\nnecessary: ",
-		json_number(json_path(result, "effect.e"), NAN),
-		json_number(json_path(result, "effect.low"), NAN),
-		json_number(json_path(result, "effect.high"), NAN));
+	if (json_type(json_path(result, "effect.low")) == JSON_NUMBER)
+		buf_addf(to, "\nE %.3f [%.3f, %.3f]",
+			json_number(json_path(result, "effect.e"), NAN),
+			json_number(json_path(result, "effect.low"), NAN),
+			json_number(json_path(result, "effect.high"), NAN));
+	else
+		buf_add_text(to, "\nE unknown");
+	buf_add_text(to, "\nnecessary: ");
 	for (size_t i = 0; i < json_count(json_path(result, "ablation.necessary")); i++) {
 		buf_add_text(to, i ? ", " : "");
 		add_xml(to, json_text(json_at(json_path(result, "ablation.necessary"), i), ""));

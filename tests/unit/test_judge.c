@@ -141,6 +141,102 @@ static void pairs_of_the_same_are_quiet(void **state)
 	assert_int_equal(loud, 0);
 }
 
+/* Log-normal quiet time in blocks that differ among themselves, too: a lab at rest. */
+static struct interval control_of(
+	uint64_t seed, int runs, double sigma, double between, double drift)
+{
+	struct judge_terms t = { .q = 0.9, .seed = seed };
+	struct judge_set inside = { 0 }, outside = { 0 }, quiet = { 0 };
+	struct interval e;
+	struct err err = { 0 };
+	struct rng rng;
+
+	rng_seed(&rng, seed);
+	fill(&inside, &rng, 1, 5, 60, 8, sigma);
+	fill(&outside, &rng, 1, 10, 120, 4, sigma);
+	for (int run = 0; run < runs; run++) {
+		judge_set_run(&quiet);
+		for (int b = 0; b < 5; b++) {
+			double z =
+				sqrt(-2 * log(1 - rng_unit(&rng))) * cos(2 * M_PI * rng_unit(&rng));
+			double ms = 5 * exp(between * z);
+
+			if (2 * (5 * run + b) >= 5 * runs)
+				ms *= drift;
+			assert_true(judge_set_block(&quiet, &err));
+			for (int i = 0; i < 120; i++) {
+				double y = sqrt(-2 * log(1 - rng_unit(&rng))) *
+					   cos(2 * M_PI * rng_unit(&rng));
+				double one = ms * exp(sigma * y);
+
+				assert_true(judge_set_add(
+					&quiet, quiet.block_count - 1, one, one / 1000, &err));
+			}
+		}
+	}
+	assert_true(judge_set_seal(&quiet, &err));
+	t.production_inside = &inside;
+	t.production_outside = &outside;
+	t.reference_quiet = &quiet;
+	assert_true(judge_control(&t, &e, &err));
+	judge_set_free(&inside);
+	judge_set_free(&outside);
+	judge_set_free(&quiet);
+	return e;
+}
+
+/* Production doubles; blocks of the lab differ by 20 % among themselves. */
+static void a_lab_at_rest_is_quiet_against_itself(void **state)
+{
+	(void)state;
+	for (int runs = 1; runs <= 2; runs++) {
+		int loud = 0, known = 0;
+
+		for (uint64_t seed = 0; seed < 60; seed++) {
+			struct interval e = control_of(400 + seed, runs, 0.5, 0.2, 1);
+
+			known += !isnan(e.low);
+			loud += judge_is_loud(e);
+		}
+		assert_int_equal(known, 60);
+		assert_in_range(loud, 0, 3);
+	}
+}
+
+static void a_lab_that_drifts_as_far_as_production_did_is_loud(void **state)
+{
+	int loud = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 20; seed++)
+		loud += judge_is_loud(control_of(600 + seed, 2, 0.3, 0.05, seed % 2 ? 3 : 1.0 / 3));
+	assert_in_range(loud, 19, 20);
+}
+
+static void quiet_time_in_fewer_than_five_pieces_is_unsure(void **state)
+{
+	struct scene s = { 0 };
+	struct judge_effect f;
+
+	(void)state;
+	rng_seed(&s.rng, 12);
+	fill(&s.inside, &s.rng, 1, 5, 60, 1000, 0.2);
+	fill(&s.outside, &s.rng, 1, 10, 60, 4, 0.2);
+	fill(&s.quiet, &s.rng, 1, 4, 60, 4, 0.2);
+	fill(&s.arm, &s.rng, 1, 5, 60, 990, 0.2);
+	f = scene_judge(&s, 0.9);
+	assert_int_equal(f.verdict, VERDICT_UNSURE);
+	assert_non_null(strstr(f.reason, "the reference arm has fewer than five"));
+	fill(&s.quiet, &s.rng, 1, 1, 60, 4, 0.2);
+	assert_int_equal(scene_judge(&s, 0.9).verdict, VERDICT_REPRODUCED);
+	judge_set_free(&s.outside);
+	fill(&s.outside, &s.rng, 1, 4, 60, 4, 0.2);
+	f = scene_judge(&s, 0.9);
+	assert_int_equal(f.verdict, VERDICT_UNSURE);
+	assert_non_null(strstr(f.reason, "production has fewer than five pieces"));
+	scene_free(&s);
+}
+
 static void fewer_than_five_occurrences_are_unsure(void **state)
 {
 	(void)state;
@@ -327,6 +423,9 @@ int main(void)
 		cmocka_unit_test(a_spike_of_1_5_is_unsure_until_its_interval_is_narrow),
 		cmocka_unit_test(a_slowdown_that_production_itself_hardly_shows_is_unsure),
 		cmocka_unit_test(pairs_of_the_same_are_quiet),
+		cmocka_unit_test(a_lab_at_rest_is_quiet_against_itself),
+		cmocka_unit_test(a_lab_that_drifts_as_far_as_production_did_is_loud),
+		cmocka_unit_test(quiet_time_in_fewer_than_five_pieces_is_unsure),
 		cmocka_unit_test(fewer_than_five_occurrences_are_unsure),
 		cmocka_unit_test(empty_arms_are_unsure_and_never_no),
 		cmocka_unit_test(without_quiet_time_the_lab_serves_only_in_the_same_environment),
