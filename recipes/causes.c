@@ -15,18 +15,22 @@ static const char *text_of(const struct json *map, const char *key)
 	return json_text(json_get(map, key), "");
 }
 
-static const char *file_of_job(const struct draft_options *o, const char *id)
+static bool names(const char *word, size_t n, const char *id)
 {
 	const char *colon = strchr(id, ':');
-	const char *name = colon ? colon + 1 : id;
 
+	return (strlen(id) == n && strncmp(id, word, n) == 0) ||
+	       (colon && strlen(colon + 1) == n && strncmp(colon + 1, word, n) == 0);
+}
+
+static const char *file_of_job(const struct draft_options *o, const char *id)
+{
 	for (size_t i = 0; o->jobs && i < o->jobs->count; i++) {
-		const char *equals = strchr(o->jobs->items[i], '=');
-		size_t n = equals ? (size_t)(equals - o->jobs->items[i]) : 0;
+		const char *word = o->jobs->items[i];
+		size_t n = strcspn(word, "=");
 
-		if (n > 0 && ((strlen(name) == n && strncmp(name, o->jobs->items[i], n) == 0) ||
-				     (strlen(id) == n && strncmp(id, o->jobs->items[i], n) == 0)))
-			return equals + 1;
+		if (n > 0 && word[n] == '=' && names(word, n, id))
+			return word + n + 1;
 	}
 	return NULL;
 }
@@ -51,16 +55,6 @@ static bool has(const struct causes *c, const char *id)
 	return false;
 }
 
-static void add(struct causes *c, const struct draft_options *o, const char *id, const char *source)
-{
-	if (!*id || has(c, id) || c->count == RECIPE_CONDITIONS_MAX)
-		return;
-	c->items[c->count++] = (struct cause){ .id = id,
-		.source = source,
-		.correlated = correlated(o, id),
-		.file = file_of_job(o, id) };
-}
-
 static void leave_out(struct causes *c, const char *id, const char *reason)
 {
 	struct json *j = json_object();
@@ -68,6 +62,20 @@ static void leave_out(struct causes *c, const char *id, const char *reason)
 	json_set_text(j, "id", id);
 	json_set_text(j, "reason", reason);
 	json_append(c->left_out, j);
+}
+
+static void add(struct causes *c, const struct draft_options *o, const char *id, const char *source)
+{
+	if (!*id || has(c, id))
+		return;
+	if (c->count == RECIPE_CONDITIONS_MAX) {
+		leave_out(c, id, "beyond the sixteen that a recipe can test");
+		return;
+	}
+	c->items[c->count++] = (struct cause){ .id = id,
+		.source = source,
+		.correlated = correlated(o, id),
+		.file = file_of_job(o, id) };
 }
 
 static size_t occurrence_count(const struct json *condition)
@@ -124,6 +132,40 @@ static void add_differences(struct causes *c, const struct draft_options *o)
 	}
 }
 
+/* A command that belongs to nothing would be left out without a word. */
+static bool check_jobs(const struct causes *c, const struct draft_options *o, struct err *e)
+{
+	const struct json *list = json_get(o->correlation, "conditions");
+
+	for (size_t i = 0; o->jobs && i < o->jobs->count; i++) {
+		const char *word = o->jobs->items[i];
+		size_t n = strcspn(word, "=");
+		struct buf ids = { 0 };
+		bool found = false;
+
+		for (size_t k = 0; k < c->count; k++) {
+			found |= names(word, n, c->items[k].id);
+			buf_addf(&ids, "%s%s", k ? ", " : "", c->items[k].id);
+		}
+		for (size_t k = 0; k < json_count(list); k++) {
+			const char *id = text_of(json_at(list, k), "id");
+
+			found |= names(word, n, id);
+			if (!has(c, id))
+				buf_addf(&ids, "%s%s", ids.n ? ", " : "", id);
+		}
+		if (!found) {
+			err_set(e, ERR_USAGE, "--job %.*s: there is no such condition", (int)n,
+				word);
+			err_hint(e, "the conditions are: %.400s", buf_text(&ids));
+		}
+		buf_free(&ids);
+		if (!found)
+			return false;
+	}
+	return true;
+}
+
 bool causes_choose(struct causes *c, const struct draft_options *o, struct err *e)
 {
 	*c = (struct causes){ .left_out = json_array() };
@@ -133,12 +175,12 @@ bool causes_choose(struct causes *c, const struct draft_options *o, struct err *
 	for (size_t i = 0; o->conditions && i < o->conditions->count; i++)
 		add(c, o, o->conditions->items[i], "asked for");
 	if (c->count > 0)
-		return true;
+		return check_jobs(c, o, e);
 	add_correlated(c, o);
 	add_differences(c, o);
 	add(c, o, "data", "always");
 	add(c, o, "concurrency", "always");
-	return true;
+	return check_jobs(c, o, e);
 }
 
 /* ---- in time */

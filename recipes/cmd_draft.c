@@ -42,10 +42,13 @@ static void print_draft(const struct json *j, const char *path, const struct run
 	const struct json *x = json_get(j, "expectation"), *list = json_get(j, "conditions");
 
 	fprintf(r->out, "%s\n  judged      %.160s\n", path, json_text(json_get(x, "route"), ""));
-	fprintf(r->out,
-		"  production  p%g %.3g ms -> %.4g ms: x%.3g [%.3g, %.3g], %zu spans of '%s'\n",
-		100 * at(x, "quantile"), at(x, "baseline_ms"), at(x, "spike_ms"), at(x, "ratio"),
-		at(x, "ratio_low"), at(x, "ratio_high"), json_count(json_get(x, "inside")),
+	fprintf(r->out, "  production  p%g ", 100 * at(x, "quantile"));
+	if (isnan(at(x, "ratio")))
+		fprintf(r->out, "%.4g ms, no quiet time to compare it with", at(x, "spike_ms"));
+	else
+		fprintf(r->out, "%.3g ms -> %.4g ms: x%.3g [%.3g, %.3g]", at(x, "baseline_ms"),
+			at(x, "spike_ms"), at(x, "ratio"), at(x, "ratio_low"), at(x, "ratio_high"));
+	fprintf(r->out, ", %zu spans of '%s'\n", json_count(json_get(x, "inside")),
 		json_text(json_get(x, "occurrences_of"), json_text(json_get(x, "shape"), "")));
 	fprintf(r->out, "  a cell      %.1f s of traffic in %zu windows%s\n",
 		at(j, "cell.duration_s"), json_count(json_path(j, "cell.windows")),
