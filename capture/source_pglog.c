@@ -80,7 +80,8 @@ static bool refuse_zone(const struct pglog_stamp *stamp, struct err *e)
 {
 	err_set(e, ERR_INPUT, "the time zone '%.*s' does not say its offset from UTC",
 		(int)stamp->zone.n, stamp->zone.p);
-	return err_hint(e, "name the zone of log_timezone with --log-zone, as Europe/Berlin or +02:00");
+	return err_hint(
+		e, "name the zone of log_timezone with --log-zone, as Europe/Berlin or +02:00");
 }
 
 static bool to_utc(const struct source_pglog *s, const struct pglog_stamp *stamp, int64_t *ret_ns,

@@ -40,8 +40,8 @@ static struct json *load(const char *operand, const struct run *r, struct err *e
 	}
 	/* A path is no connection string: libpq would take it for a database's name. */
 	if (strchr(operand, '/') && !strstr(operand, "://") && !strchr(operand, '=')) {
-		err_set(e, ERR_INPUT, file_is_dir(operand) ? "'%s' is a folder" : "'%s' is not there",
-			operand);
+		err_set(e, ERR_INPUT,
+			file_is_dir(operand) ? "'%s' is a folder" : "'%s' is not there", operand);
 		err_hint(e, "give a profile made by 'reprod snapshot describe', or a DSN");
 		return NULL;
 	}
