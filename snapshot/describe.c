@@ -192,7 +192,8 @@ static void judge_locked(struct json *sections)
 	if (locked == 0)
 		return;
 	snprintf(reason, sizeof(reason),
-		"%zu relation(s) were held or waited for exclusively: their size is not told", locked);
+		"%zu relation(s) were held or waited for exclusively: their size is not told",
+		locked);
 	json_set_text(relations, "status", "partial");
 	json_set_text(relations, "reason", reason);
 }
