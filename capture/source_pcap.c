@@ -20,6 +20,7 @@ struct pcap_source {
 	/* What was read to tell the format, in front of the rest for libpcap. */
 	unsigned char head[PCAP_FILE_HEADER];
 	size_t head_n, head_at;
+	struct err why; /* here, for clearing one costs more than a packet's header */
 };
 
 /* What was read stays valid: a capture cut by a full disk or a kill is usual. */
@@ -27,7 +28,7 @@ static enum step end_early(struct pcap_source *s, const char *why, struct err *e
 {
 	if (s->packets) {
 		s->base.was_cut = true;
-		snprintf(s->base.note, sizeof s->base.note, "%s: packet %llu: %s", s->base.name,
+		snprintf(s->base.note, sizeof s->base.note, "%s: packet %llu: %.400s", s->base.name,
 			(unsigned long long)s->packets + 1, why);
 		return STEP_END;
 	}
@@ -40,11 +41,10 @@ static enum step file_next(struct source *base, struct source_packet *ret, struc
 {
 	struct pcap_source *s = (struct pcap_source *)base;
 	struct pcap_file_packet p;
-	struct err why = { 0 };
-	enum step step = pcap_file_next(&s->file, &p, &why);
+	enum step step = pcap_file_next(&s->file, &p, &s->why);
 
 	if (step == STEP_FAIL)
-		return end_early(s, why.what, e);
+		return end_early(s, s->why.what, e);
 	if (step != STEP_ITEM)
 		return step;
 	s->packets++;

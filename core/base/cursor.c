@@ -1,16 +1,5 @@
 #include "core/base/cursor.h"
 
-struct cursor cursor_of(const void *p, size_t n)
-{
-	/* No arithmetic on NULL: an empty slice has none. */
-	return (struct cursor){ .p = p, .end = n ? (const unsigned char *)p + n : p };
-}
-
-size_t cursor_left(const struct cursor *c)
-{
-	return c->p ? (size_t)(c->end - c->p) : 0;
-}
-
 /* The next n bytes, or NULL: then nothing more can be read. */
 static const unsigned char *take(struct cursor *c, size_t n)
 {

@@ -16,8 +16,17 @@ struct cursor {
 	bool is_short;
 };
 
-struct cursor cursor_of(const void *p, size_t n);
-size_t cursor_left(const struct cursor *c);
+static inline struct cursor cursor_of(const void *p, size_t n)
+{
+	/* No arithmetic on NULL: an empty slice has none. */
+	return (struct cursor){ .p = p, .end = n ? (const unsigned char *)p + n : p };
+}
+
+static inline size_t cursor_left(const struct cursor *c)
+{
+	return c->p ? (size_t)(c->end - c->p) : 0;
+}
+
 uint8_t cursor_u8(struct cursor *c);
 uint16_t cursor_u16be(struct cursor *c);
 uint32_t cursor_u32be(struct cursor *c);

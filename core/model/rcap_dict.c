@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { FIRST_ROOM = 64 };
+enum { FIRST_ROOM = 64, RECENT = LENGTH(((struct rcap_dict *)NULL)->recent) };
 
 static uint64_t mix(uint64_t a, uint64_t b)
 {
@@ -30,6 +30,20 @@ static uint64_t hash_of(uint64_t seed, struct slice key)
 		h = mix(h ^ word, UINT64_C(0x589965cc75374cc3) ^ seed);
 	}
 	return mix(h, UINT64_C(0x1d8e4e27c47d124f));
+}
+
+/* Where a key that came lately is remembered: its length and its ends are enough for
+ * most, and a wrong guess costs one comparison. */
+static uint32_t *recent_of(struct rcap_dict *d, struct slice key)
+{
+	uint64_t first = key.n, last = 0;
+
+	if (key.n >= 8) {
+		memcpy(&first, key.p, 8);
+		memcpy(&last, key.p + key.n - 8, 8);
+	}
+	return &d->recent[mix(first ^ d->seed, last ^ key.n ^ UINT64_C(0xe7037ed1a0b428db)) %
+			  RECENT];
 }
 
 static bool grow_keys(struct rcap_dict *d)
@@ -75,15 +89,18 @@ bool rcap_dict_init(struct rcap_dict *d, uint32_t cap, size_t cap_bytes, uint64_
 
 uint32_t rcap_dict_add(struct rcap_dict *d, struct slice key, bool *ret_is_new)
 {
-	uint64_t hash = hash_of(d->seed, key);
-	uint32_t at = (uint32_t)hash & (d->index_size - 1);
+	uint32_t *recent = recent_of(d, key);
 
 	*ret_is_new = false;
+	if (*recent && slice_same(d->keys[*recent], key))
+		return *recent;
+	uint64_t hash = hash_of(d->seed, key);
+	uint32_t at = (uint32_t)hash & (d->index_size - 1);
 	for (; d->index[at]; at = (at + 1) & (d->index_size - 1)) {
 		uint32_t i = d->index[at];
 
 		if (d->hashes[i] == hash && slice_same(d->keys[i], key))
-			return i;
+			return *recent = i;
 	}
 	if (d->count >= d->cap || (d->count >= d->room && !grow_keys(d)))
 		return 0;
@@ -97,7 +114,7 @@ uint32_t rcap_dict_add(struct rcap_dict *d, struct slice key, bool *ret_is_new)
 	d->keys[number] = copy;
 	d->hashes[number] = hash;
 	*ret_is_new = true;
-	return number;
+	return *recent = number;
 }
 
 void rcap_dict_free(struct rcap_dict *d)

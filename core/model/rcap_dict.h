@@ -20,6 +20,7 @@ struct rcap_dict {
 	uint32_t index_size;
 	uint32_t cap;
 	uint64_t seed;
+	uint32_t recent[256]; /* numbers of keys seen lately; only saves hashing */
 	struct arena arena;
 };
 

@@ -95,6 +95,7 @@ static uint64_t block_end(uint64_t offset, const struct rcap_block_header *h)
 static bool read_payload(struct rcap *r, uint64_t offset, const struct rcap_block_header *h,
 	bool *ret_is_intact, struct err *e)
 {
+	*ret_is_intact = false;
 	buf_reset(&r->stored);
 	char *to = buf_room(&r->stored, h->stored_bytes);
 	if (!to)
