@@ -33,13 +33,17 @@
 #define TIMES "'date'::regtype, 'timestamp'::regtype, 'timestamptz'::regtype"
 
 /* Relative gaps between neighbouring histogram bounds, which sum up to 1; computed
- * here so that the bounds stay in the server. */
-#define GAPS(number)                                                                                         \
-	"(SELECT array_agg(round(((b - p) / span)::numeric, 5)) FROM (SELECT " number                        \
-	" AS b, lag(" number ") OVER (ORDER BY i) AS p, nullif(max(" number                                  \
-	") OVER () - min(" number                                                                            \
-	") OVER (), 0) AS span FROM unnest(s.histogram_bounds::text::text[]) WITH ORDINALITY AS u (v, i)) g" \
-	" WHERE p IS NOT NULL AND span IS NOT NULL)"
+ * here so that the bounds stay in the server. Values that are not finite have an n. */
+#define BOUNDS "s.histogram_bounds::text"
+#define IS_FINITE BOUNDS " IS NOT NULL AND position('n' IN lower(" BOUNDS ")) = 0"
+#define GAPS(type, gap, whole)                                                                     \
+	"(SELECT array_agg(round((" gap " / nullif(" whole                                         \
+	", 0))::numeric, 5)) FROM (SELECT " BOUNDS "::" type                                       \
+	" AS b OFFSET 0) a, unnest(b[:cardinality(b) - 1], b[2:]) AS u (p, q))"
+#define NUMBER_GAPS GAPS("float8[]", "(q - p)", "(b[cardinality(b)] - b[1])")
+#define TIME_GAPS                                                                                  \
+	GAPS("timestamptz[]", "extract(epoch FROM q - p)",                                         \
+		"extract(epoch FROM b[cardinality(b)] - b[1])")
 
 /* Columns of pg_stat_user_tables; n_ins_since_vacuum came with 13. */
 #define ACTIVITY_SQL(inserted_since_vacuum)                                                               \
@@ -156,19 +160,14 @@ const struct question describe_questions[] = {
 		"SELECT n.nspname, c.relname, a.attname, format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attstattarget,"
 		" s.null_frac, s.avg_width, s.n_distinct, s.correlation, s.most_common_freqs::text,"
 		" coalesce(array_length(s.histogram_bounds::text::text[], 1), 0),"
-		" CASE WHEN a.atttypid IN (" INTS
-		") AND s.histogram_bounds IS NOT NULL AND position('a' IN"
-		" lower(s.histogram_bounds::text)) = 0 THEN " GAPS(
-			"v::numeric") "  WHEN a.atttypid IN (" TIMES
-				      ") AND s.histogram_bounds IS NOT NULL AND position('infinity' IN"
-				      " s.histogram_bounds::text) = 0 THEN " GAPS(
-					      "extract(epoch FROM v::timestamptz)::numeric") " END::text,"
-											     " s.attname IS NOT NULL"
-											     " FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
-											     " LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname"
-											     " AND s.inherited = (c.relkind = 'p')"
-											     " WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND " USER_SCHEMAS(
-												     "n") " ORDER BY 1, 2, a.attnum",
+		" CASE WHEN a.atttypid IN (" INTS ") AND " IS_FINITE " THEN " NUMBER_GAPS
+		" WHEN a.atttypid IN (" TIMES ") AND " IS_FINITE " THEN " TIME_GAPS " END::text,"
+		" s.attname IS NOT NULL"
+		" FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid JOIN pg_namespace n ON n.oid = c.relnamespace"
+		" LEFT JOIN pg_stats s ON s.schemaname = n.nspname AND s.tablename = c.relname AND s.attname = a.attname"
+		" AND s.inherited = (c.relkind = 'p')"
+		" WHERE c.relkind IN ('r', 'p', 'm') AND a.attnum > 0 AND NOT a.attisdropped AND " USER_SCHEMAS(
+			"n") " ORDER BY 1, 2, a.attnum",
 		{ { "schema", FIELD_NAME }, { "table", FIELD_NAME }, { "name", FIELD_NAME },
 			{ "type", FIELD_NAME }, { "is_not_null", FIELD_FLAG },
 			{ "statistics_target", FIELD_NUMBER }, { "null_frac", FIELD_NUMBER },

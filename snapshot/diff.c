@@ -211,6 +211,8 @@ bool diff_is_profile(const struct json *j, struct err *e)
 	if (strcmp(json_text(json_get(j, "format"), ""), PROFILE_FORMAT) != 0)
 		return err_set(
 			e, ERR_INPUT, "this is not a profile made by 'reprod snapshot describe'");
+	if (json_int(json_get(j, "version"), 0) < 1)
+		return err_set(e, ERR_INPUT, "the profile does not say its version");
 	if (json_int(json_get(j, "version"), 0) > PROFILE_VERSION)
 		return err_set(e, ERR_INPUT,
 			"the profile has version %lld, this program reads up to %d",
