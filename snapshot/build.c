@@ -342,7 +342,7 @@ struct json *snapshot_build(const struct build_options *o, const struct run *r, 
 	if (!is_known_tier(o, e) || !labdir_of(&b.d, o->into, e) || !labdir_lock(&b.d, &lock_fd, e))
 		return NULL;
 	manifest = build_locked(&b);
-	labdir_unlock(&lock_fd);
+	labdir_unlock_removed(&b.d, &lock_fd);
 	clone_free(&b.clone);
 	json_free(b.dropped);
 	json_free(b.neutralised);

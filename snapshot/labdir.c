@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -92,6 +93,15 @@ static void say_holder(int fd, const struct labdir *d, struct err *e)
 	err_hint(e, "wait until it has ended; labs in other folders can be used meanwhile");
 }
 
+/* The file may have been removed by its last holder since it was opened. */
+static bool is_still_there(int fd, const char *path)
+{
+	struct stat ours, there;
+
+	return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_ino == there.st_ino &&
+	       ours.st_dev == there.st_dev;
+}
+
 bool labdir_lock(const struct labdir *d, int *ret_fd, struct err *e)
 {
 	int fd = open(d->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
@@ -100,7 +110,7 @@ bool labdir_lock(const struct labdir *d, int *ret_fd, struct err *e)
 	*ret_fd = -1;
 	if (fd < 0)
 		return err_os(e, ERR_ENV, errno, "could not open '%s'", d->lock);
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_still_there(fd, d->lock)) {
 		say_holder(fd, d, e);
 		close(fd);
 		return false;
@@ -120,6 +130,13 @@ void labdir_unlock(int *fd)
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
+}
+
+void labdir_unlock_removed(const struct labdir *d, int *fd)
+{
+	if (*fd >= 0 && !file_exists(d->dir))
+		unlink(d->lock);
+	labdir_unlock(fd);
 }
 
 int labdir_postmaster(const char *dir)

@@ -36,6 +36,8 @@ bool labdir_check(const struct labdir *d, struct err *e) MUST_USE;
 /* ERR_ENV when another process holds it. */
 bool labdir_lock(const struct labdir *d, int *ret_fd, struct err *e) MUST_USE;
 void labdir_unlock(int *fd);
+/* Takes the lock's file along when there is no lab (any more). */
+void labdir_unlock_removed(const struct labdir *d, int *fd);
 /* Waits for a server whose owner just died; ERR_ENV when one stays. */
 bool labdir_wait_for_quiet(const char *dir, const struct run *r, struct err *e) MUST_USE;
 /* The id in postmaster.pid when that process lives, else 0. */

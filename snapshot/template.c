@@ -8,12 +8,15 @@
 
 #define SUFFIX "_reprod_frozen"
 #define FRESH "_reprod_fresh" /* a reset under way */
+#define OLD "_reprod_old"
+#define RENAMES_MAX 5
+#define SQLSTATE_IN_USE "55006"
 
 /* Two databases: the one named, and another to stand in while it is replaced. */
 struct place {
 	struct pg *outside; /* connected to "postgres" or "template1" */
-	char name[64], frozen[96], fresh[96];
-	char *quoted_name, *quoted_frozen, *quoted_fresh; /* malloc'd */
+	char name[64], frozen[96], fresh[96], old[96];
+	char *quoted_name, *quoted_frozen, *quoted_fresh, *quoted_old; /* malloc'd */
 	struct mark mark;
 };
 
@@ -23,6 +26,7 @@ static void leave(struct place *p)
 	free(p->quoted_name);
 	free(p->quoted_frozen);
 	free(p->quoted_fresh);
+	free(p->quoted_old);
 }
 
 /* The last "dbname" in a connection string wins, also over a URI's. */
@@ -67,11 +71,13 @@ static bool enter(struct place *p, const char *dsn, struct err *e)
 	p->quoted_frozen = pg_quote_name(c, p->frozen);
 	snprintf(p->fresh, sizeof(p->fresh), "%s" FRESH, p->name);
 	p->quoted_fresh = pg_quote_name(c, p->fresh);
+	snprintf(p->old, sizeof(p->old), "%s" OLD, p->name);
+	p->quoted_old = pg_quote_name(c, p->old);
 	if (strcmp(p->name, "postgres") != 0)
 		p->outside = open_beside(dsn, "postgres", &ignored);
 	if (!p->outside)
 		p->outside = open_beside(dsn, "template1", e);
-	return p->outside && p->quoted_name && p->quoted_frozen && p->quoted_fresh;
+	return p->outside && p->quoted_name && p->quoted_frozen && p->quoted_fresh && p->quoted_old;
 }
 
 static bool exists(struct place *p, bool *ret, struct err *e)
@@ -171,17 +177,40 @@ out:
 	return ok;
 }
 
+/* Both names change in one transaction: whenever we are killed, a whole database has the
+ * name. A client that comes back at once is in the way of a rename, so it is tried again. */
+static bool exchange(struct place *p, struct err *e)
+{
+	for (int i = 0; i < RENAMES_MAX; i++) {
+		struct err why = { 0 };
+
+		if (!end_others(p, e))
+			return false;
+		if (pg_execf(p->outside, &why,
+			    "BEGIN; ALTER DATABASE %s RENAME TO %s; "
+			    "ALTER DATABASE %s RENAME TO %s; COMMIT",
+			    p->quoted_name, p->quoted_old, p->quoted_fresh, p->quoted_name)) {
+			*e = (struct err){ 0 };
+			return true;
+		}
+		bool is_busy = strcmp(pg_sqlstate(p->outside), SQLSTATE_IN_USE) == 0;
+		*e = why;
+		if (pg_is_dead(p->outside) || !pg_exec(p->outside, &why, "ROLLBACK") || !is_busy)
+			return false;
+	}
+	return false;
+}
+
 /* The copy is made before the old one goes, so that a failure leaves the old one. */
 static bool replace(struct place *p, struct err *e)
 {
 	const char *force = pg_version(p->outside) >= 130000 ? " WITH (FORCE)" : "";
 
 	return pg_execf(p->outside, e, "DROP DATABASE IF EXISTS %s", p->quoted_fresh) &&
-	       copy_database(p, p->quoted_frozen, p->quoted_fresh, e) && end_others(p, e) &&
-	       pg_execf(p->outside, e, "DROP DATABASE %s%s", p->quoted_name, force) &&
-	       pg_execf(p->outside, e, "ALTER DATABASE %s RENAME TO %s", p->quoted_fresh,
-		       p->quoted_name) &&
-	       copy_attributes(p, p->frozen, p->name, e);
+	       pg_execf(p->outside, e, "DROP DATABASE IF EXISTS %s", p->quoted_old) &&
+	       copy_database(p, p->quoted_frozen, p->quoted_fresh, e) &&
+	       copy_attributes(p, p->frozen, p->fresh, e) && exchange(p, e) &&
+	       pg_execf(p->outside, e, "DROP DATABASE %s%s", p->quoted_old, force);
 }
 
 bool snapshot_reset_dsn(const char *dsn, const struct run *r, struct mark *ret_mark, struct err *e)

@@ -80,6 +80,8 @@ is $? 2 "a tier that isn't there is a usage error"
 like "$(cat "$dir/err")" "'clone'" "which says what is there"
 lab build "$(pg_dsn prod nowhere)" --into "$dir/lab" --force --fast
 is $? 4 "a source that can't be reached is told"
+lab build "$(pg_dsn prod nowhere)" --into "$dir/none" --fast
+is "$(ls -d "$dir"/none* 2>/dev/null)" "" "and leaves nothing where there was none"
 lab status "$dir/lab" >/dev/null
 is $? 0 "before the old lab is touched"
 lab status "$dir/mine"

@@ -30,8 +30,24 @@ is $? 2 "once"
 nonce=$(sql 'SELECT proof FROM reprod.mark')
 sql 'DELETE FROM t WHERE g > 3; CREATE TABLE more (x int)'
 sql "ALTER DATABASE \"Shop 1\" SET work_mem = '9MB'; ALTER DATABASE \"Shop 1\" SET jit = off"
+"$PG_BIN/psql" -XqAt -d "$(pg_dsn test)" >"$dir/gone" 2>&1 <<'SQL' &
+SET client_min_messages = notice;
+SELECT pg_advisory_lock(1);
+DO $$ DECLARE gone int := 0; BEGIN
+	WHILE (SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted) = 0 LOOP
+		gone := gone + (NOT EXISTS (SELECT FROM pg_database WHERE datname = 'Shop 1'))::int;
+	END LOOP;
+	RAISE NOTICE 'gone: %', gone;
+END $$
+SQL
+looks() { [ "$(pg_psql test "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")" = 1 ]; }
+wait_until 10 looks
 cmd reset "$dsn" >"$dir/out"
 is $? 0 "reset ends with 0" || diag <"$dir/err"
+pg_psql test "SET lock_timeout = '300ms'; SELECT pg_advisory_lock(1)" >/dev/null 2>&1
+wait $!
+like "$(cat "$dir/gone")" 'gone: 0$' "a database had the name at every moment"
+is "$(pg_psql test "SELECT count(*) FROM pg_database WHERE datname ~ '_reprod_(old|fresh)'")" 0 "and none is left beside"
 is "$(sql 'SELECT count(*) FROM t')" 100 "the rows are back"
 is "$(sql "SELECT to_regclass('more') IS NULL")" t "what was made since is gone"
 is "$(sql 'SHOW work_mem') $(sql 'SHOW jit')" '5MB on' "so are the database's settings"
