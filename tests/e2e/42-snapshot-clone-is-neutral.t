@@ -66,4 +66,25 @@ like "$(cat "$dir/out")" 'NOT OK archive_mode = off: on' "and says what"
 is $? 5 "the lab is refused"
 "$REPROD" snapshot reset "$dir/lab" >/dev/null 2>"$dir/err"
 is $? 0 "until it is put back"
+touch "$dir/lab/standby.signal"
+echo "primary_conninfo = 'host=${pg_dirs[pub]} user=postgres'" >>"$dir/lab/postgresql.auto.conf"
+"$REPROD" snapshot freeze "$dir/lab" --force >/dev/null 2>"$dir/err"
+is $? 5 "as one that would follow a primary is"
+"$REPROD" snapshot reset "$dir/lab" >/dev/null 2>"$dir/err"
+is $? 0 "which is put back, too"
+
+# What it holds, not how it is set: it starts only to be asked, and takes no experiment.
+: >"$(pg_log pub)"
+pg_as "$PG_BIN/postgres" --single -D "$dir/lab" postgres >"$dir/out" 2>&1 <<SQL
+ALTER SERVER far OPTIONS (SET host '${pg_dirs[pub]}')
+CREATE USER MAPPING FOR postgres SERVER far OPTIONS (user 'postgres')
+ALTER SUBSCRIPTION s CONNECTION '$(pg_dsn pub)'
+ALTER SUBSCRIPTION s SET (slot_name = 's')
+ALTER SUBSCRIPTION s ENABLE
+SQL
+"$REPROD" snapshot status "$dir/lab" >"$dir/out" 2>&1
+is $? 1 "status answers no when it could connect out" || diag <"$dir/out"
+like "$(cat "$dir/out")" 'NOT OK no enabled subscription: s' "and names the subscription"
+like "$(cat "$dir/out")" 'NOT OK no user mappings.*: far' "and the foreign server"
+is "$(grep -c 'connection received' "$(pg_log pub)")" 0 "while nothing connected"
 done_testing
