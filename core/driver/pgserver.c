@@ -1,6 +1,7 @@
 #include "core/driver/pgserver.h"
 
 #include <arpa/inet.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -24,6 +25,7 @@
 #define ARGS_MAX 96
 /* Names the socket folder of a server that could not clean up after itself. */
 #define LEFTOVER_NAME "reprod.socket"
+#define EMPTY_FOR_S 60
 
 static int64_t now_ns(void)
 {
@@ -175,11 +177,37 @@ static void sweep_leftover(const struct pgserver *s)
 	unlink(path);
 }
 
+static bool is_socket_dir_name(const char *name)
+{
+	return strncmp(name, "reprod-", 7) == 0 && strlen(name) == 13 && !strchr(name + 7, '-');
+}
+
+/* A server stopped because we were killed by -9 empties its folder and cannot remove it.
+ * Empty ones of ours are removed a while after; a server's is empty for a moment only. */
+static void sweep_empty(const struct pgserver *s)
+{
+	DIR *dir = opendir("/tmp");
+	struct dirent *entry;
+	struct stat st;
+
+	while (dir && (entry = readdir(dir))) {
+		if (!is_socket_dir_name(entry->d_name) ||
+			fstatat(dirfd(dir), entry->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+			!S_ISDIR(st.st_mode) || time(NULL) - st.st_mtime < EMPTY_FOR_S ||
+			(st.st_uid != geteuid() && !(s->has_user && st.st_uid == s->uid)))
+			continue;
+		(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+	}
+	if (dir)
+		closedir(dir);
+}
+
 static bool make_socket_dir(struct pgserver *s, struct err *e)
 {
 	char path[1100];
 
 	sweep_leftover(s);
+	sweep_empty(s);
 	snprintf(s->socket_dir, sizeof(s->socket_dir), "/tmp/reprod-XXXXXX");
 	if (!mkdtemp(s->socket_dir)) {
 		s->socket_dir[0] = '\0';

@@ -35,8 +35,14 @@ cut() { # SIGNAL
 }
 cut KILL
 is "$code" 137 "the signal ended it"
+# What other killed ones left in /tmp goes with the next server of the same user.
+left=$(mktemp -d /tmp/reprod-XXXXXX) full=$(mktemp -d /tmp/reprod-XXXXXX) new=$(mktemp -d /tmp/reprod-XXXXXX)
+at_exit "rm -rf '$left' '$full' '$new'"
+touch "$full/x" && touch -d '2 minutes ago' "$left" "$full"
 "$REPROD" snapshot status "$dir/lab" >"$dir/out" 2>&1
 is $? 0 "the lab is usable at once" || diag <"$dir/out"
+[ ! -e "$left" ] && [ -e "$full/x" ] && [ -e "$new" ]
+ok $? "a socket's folder that was left empty is swept, one in use or new is not"
 cut TERM
 is "$code" 130 "an interrupt ends it by itself"
 done_testing
