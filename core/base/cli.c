@@ -38,7 +38,7 @@ struct parse {
 	struct cli_operands ops;
 	char **argv;
 	int argc;
-	int at;
+	int at, at_first;
 	struct err *e;
 };
 
@@ -268,8 +268,16 @@ static bool read_words(struct parse *p)
 
 static enum outcome unknown_command(struct parse *p)
 {
+	bool is_behind = find_sub(p->command, p->ops.items[0]) != NULL;
 	const char *near = cli_nearest_command(p->command, p->ops.items[0]);
 
+	if (is_behind) {
+		err_set(p->e, ERR_USAGE, "an option stands before the command '%s'",
+			p->ops.items[0]);
+		err_hint(p->e, "options go behind it: reprod%s%s %s %s", p->path[0] ? " " : "",
+			p->path, p->ops.items[0], p->argv[p->at_first]);
+		return OUTCOME_FAILED;
+	}
 	err_set(p->e, ERR_USAGE, "'%s' is not a command of 'reprod%s%s'", p->ops.items[0],
 		p->path[0] ? " " : "", p->path);
 	if (near)
@@ -332,6 +340,7 @@ int cli_main(const struct cli_command *root, struct run *r, int argc, char **arg
 	enum outcome outcome = OUTCOME_FAILED;
 
 	p.at = 1 + walk(&p.command, argc, argv, path, sizeof(path));
+	p.at_first = p.at;
 	p.args = calloc(1, p.command->args_size ? p.command->args_size : 1);
 	p.ops.items = calloc((size_t)argc + 1, sizeof(*p.ops.items));
 	if (!p.args || !p.ops.items) {

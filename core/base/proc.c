@@ -396,9 +396,25 @@ static struct slice last_line(struct slice s)
 	return s;
 }
 
+/* Tools say the cause on a line of its own and then what they did about it:
+ * "pg_basebackup: error: ... No space left on device", "... removing data directory". */
+static struct slice cause(struct slice s)
+{
+	struct slice last = last_line(s), line = last;
+
+	while (line.n) {
+		if (memmem(line.p, line.n, "error:", 6) || memmem(line.p, line.n, "ERROR:", 6) ||
+			memmem(line.p, line.n, "fatal:", 6) || memmem(line.p, line.n, "FATAL:", 6))
+			return line;
+		s.n = (size_t)(line.p - s.p);
+		line = last_line(s);
+	}
+	return last;
+}
+
 static bool exit_failed(const struct proc *p, const char *name, struct err *e)
 {
-	struct slice said = last_line(buf_slice(&p->output));
+	struct slice said = cause(buf_slice(&p->output));
 	int code = proc_exit_code(p);
 
 	if (WIFSIGNALED(p->status))

@@ -144,6 +144,8 @@ static void bad_lines_say_what_is_wrong(void **state)
 	check("reprod ehco", 2, "",
 		"'ehco' is not a command of 'reprod'\nhint: did you mean 'echo'?");
 	check("reprod zzz", 2, "", "hint: 'reprod --help' lists the commands");
+	check("reprod --json echo -v", 2, "",
+		"an option stands before the command 'echo'\nhint: options go behind it: reprod echo --json");
 	check("reprod group", 2, "", "usage: reprod group COMMAND");
 	check("reprod group shwo", 2, "", "'shwo' is not a command of 'reprod group'");
 	check("reprod echo --frce", 2, "",

@@ -272,6 +272,9 @@ static void run_fails_with_the_last_line(void **state)
 {
 	(void)state;
 	const char *argv[] = { "sh", "-c", "echo first; echo the reason >&2; exit 4", NULL };
+	const char *cleaning[] = { "sh", "-c",
+		"echo 'tool: error: disk full'; echo 'tool: removing data directory'; exit 1",
+		NULL };
 	const char *killed[] = { "sh", "-c", "kill -KILL $$", NULL };
 	const char *fine[] = { "echo", "hello", NULL };
 	struct proc_spec spec = { .argv = argv };
@@ -281,6 +284,9 @@ static void run_fails_with_the_last_line(void **state)
 	assert_false(proc_run(&spec, NULL, NULL, &e));
 	assert_int_equal(e.kind, ERR_ENV);
 	assert_string_equal(e.what, "'sh' failed with exit code 4: the reason");
+	spec.argv = cleaning;
+	assert_false(proc_run(&spec, NULL, NULL, &e));
+	assert_string_equal(e.what, "'sh' failed with exit code 1: tool: error: disk full");
 	spec.argv = killed;
 	assert_false(proc_run(&spec, NULL, NULL, &e));
 	assert_string_equal(e.what, "'sh' was ended by signal 9 (Killed)");
