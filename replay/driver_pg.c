@@ -221,10 +221,3 @@ bool driver_pg_is_superuser(const struct driver_pg *d)
 
 	return text && strcmp(text, "on") == 0;
 }
-
-bool driver_pg_in_transaction(const struct driver_pg *d)
-{
-	PGTransactionStatusType status = d->conn ? PQtransactionStatus(d->conn) : PQTRANS_IDLE;
-
-	return status == PQTRANS_INTRANS || status == PQTRANS_INERROR;
-}

@@ -100,8 +100,6 @@ enum driver_put driver_pg_prepare(
 	struct driver_pg *d, const struct driver_order *order, struct statement *scratch);
 
 bool driver_pg_is_superuser(const struct driver_pg *d);
-/* Is a transaction open (or failed) on the connection? */
-bool driver_pg_in_transaction(const struct driver_pg *d);
 
 /* Cancels without blocking: a thread of its own sends the requests. A frozen server
  * can hold it; canceller_free() waits a second, then leaves it behind. */
