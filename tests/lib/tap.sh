@@ -9,7 +9,8 @@
 
 set -u
 : "${REPROD:?set REPROD to the binary under test, or run make check}"
-TEST_TMPDIR=${TEST_TMPDIR:-$(mktemp -d /tmp/rt.XXXXXX)}
+# 755: as root, servers run as another user, who must reach it.
+[ -n "${TEST_TMPDIR:-}" ] || { TEST_TMPDIR=$(mktemp -d /tmp/rt.XXXXXX) && chmod 755 "$TEST_TMPDIR"; }
 export REPROD TEST_TMPDIR
 tap_count=0
 tap_failed=0
