@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "capture/log_match.h"
-#include "capture/zone.h"
 #include "core/base/file.h"
 #include "core/format/pglog_csv.h"
+#include "core/format/zone.h"
 
 enum { READ_BYTES = 256 << 10, RECORD_MAX = 64 << 20 };
 

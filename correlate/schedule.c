@@ -6,7 +6,7 @@
 
 #include "core/base/clock.h"
 #include "core/format/crontab.h"
-#include "correlate/tzif.h"
+#include "core/format/zone.h"
 
 enum { LINES_MAX = 10000, LINE_MAX_BYTES = 1 << 16, MINUTES_MAX = 600 * 1440 };
 
@@ -36,16 +36,16 @@ static bool is_due_at(const struct crontab_line *line, int64_t local_s)
 }
 
 /* Vixie cron 3, main loop: clock jumps of up to three hours. */
-static bool is_run(const struct crontab_line *line, const struct tzif *z, int64_t epoch_s)
+static bool is_run(const struct crontab_line *line, const struct zone *z, int64_t epoch_s)
 {
-	int64_t now = epoch_s + tzif_offset_s(z, epoch_s);
-	int64_t before = epoch_s - 60 + tzif_offset_s(z, epoch_s - 60);
+	int64_t now = epoch_s + zone_offset_s(z, epoch_s);
+	int64_t before = epoch_s - 60 + zone_offset_s(z, epoch_s - 60);
 	bool is_wild = line->is_minute_star || line->is_hour_star;
 
 	if (is_due_at(line, now)) {
 		/* The same local minute came already less than three hours ago. */
 		for (int64_t back = 1800; !is_wild && back <= 10800; back += 1800)
-			if (epoch_s - back + tzif_offset_s(z, epoch_s - back) == now)
+			if (epoch_s - back + zone_offset_s(z, epoch_s - back) == now)
 				return false;
 		return true;
 	}
@@ -56,7 +56,7 @@ static bool is_run(const struct crontab_line *line, const struct tzif *z, int64_
 	return false;
 }
 
-static void expand(struct condition *c, const struct crontab_line *line, const struct tzif *z,
+static void expand(struct condition *c, const struct crontab_line *line, const struct zone *z,
 	int64_t first_ns, int64_t last_ns)
 {
 	int64_t first_min = first_ns / NS_PER_S / 60, last_min = last_ns / NS_PER_S / 60;
@@ -97,7 +97,7 @@ struct loader {
 
 static bool add_line(struct loader *l, const struct crontab_line *line, struct err *e)
 {
-	struct tzif z;
+	struct zone z;
 	const char *name = unique_name(l->list, line->name, "cron");
 	struct condition *c = name ? condition_get(l->list, "job", name, "cron") : NULL;
 
@@ -110,10 +110,10 @@ static bool add_line(struct loader *l, const struct crontab_line *line, struct e
 		return true;
 	}
 	l->report->is_utc_assumed |= !line->zone && !l->zone;
-	if (!tzif_open(&z, line->zone ? line->zone : l->zone, e))
+	if (!zone_open(&z, line->zone ? line->zone : l->zone, e))
 		return false;
 	expand(c, line, &z, l->first_ns, l->last_ns);
-	tzif_close(&z);
+	zone_close(&z);
 	return true;
 }
 

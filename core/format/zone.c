@@ -1,11 +1,14 @@
-#include "capture/zone.h"
+#include "core/format/zone.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/buf.h"
 #include "core/base/cursor.h"
 #include "core/base/file.h"
 
-enum { TRANSITIONS_MAX = 20000, TYPES_MAX = 256, FILE_MAX = 1 << 20 };
+enum { TRANSITIONS_MAX = 20000, TYPES_MAX = 256, FILE_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
 
 struct counts {
 	uint32_t isut, isstd, leap, transitions, types, letters;
@@ -66,9 +69,18 @@ static bool parse(struct zone *z, struct slice bytes)
 	for (uint32_t i = 0; i < n.transitions; i++)
 		z->starts_s[i] = (int64_t)cursor_u64be(&c);
 	for (uint32_t i = 0; i < n.transitions; i++)
-		z->which[i] = cursor_u8(&c) % (uint8_t)(n.types > 255 ? 255 : n.types);
+		if ((z->which[i] = cursor_u8(&c)) >= n.types)
+			return false;
 	read_types(z, &c, &n);
 	return !c.is_short;
+}
+
+static bool is_safe_name(const char *name)
+{
+	for (const char *p = name; *p; p++)
+		if (!isalnum((unsigned char)*p) && !strchr("/_+-", *p))
+			return false;
+	return *name && *name != '/' && strlen(name) <= NAME_MAX_BYTES;
 }
 
 static bool is_offset(const char *name)
@@ -99,24 +111,31 @@ static bool set_offset(struct zone *z, const char *name)
 
 bool zone_open(struct zone *z, const char *name, struct err *e)
 {
-	char path[256];
+	char path[NAME_MAX_BYTES + 32];
 	struct buf file = { 0 };
 	struct err why = { 0 };
 
 	*z = (struct zone){ 0 };
+	if (!name || strcmp(name, "UTC") == 0) {
+		if (!set_offset(z, "+00"))
+			return err_set(e, ERR_ENV, "out of memory");
+		snprintf(z->types[0].abbreviation, sizeof(z->types[0].abbreviation), "UTC");
+		return true;
+	}
 	if (is_offset(name))
 		return set_offset(z, name) ||
 		       err_set(e, ERR_USAGE, "'%s' is no offset from UTC, such as +02:00", name);
-	snprintf(path, sizeof(path), "/usr/share/zoneinfo/%s", name);
-	bool ok = name[0] && name[0] != '/' && !strstr(name, "..") &&
-		  file_read(path, FILE_MAX, &file, &why) && parse(z, buf_slice(&file));
+	snprintf(path, sizeof(path), "/usr/share/zoneinfo/%.*s", NAME_MAX_BYTES, name);
+	buf_init(&file, FILE_MAX);
+	bool ok = is_safe_name(name) && file_read(path, FILE_MAX, &file, &why) &&
+		  parse(z, buf_slice(&file));
 	buf_free(&file);
 	if (ok)
 		return true;
 	zone_close(z);
-	err_set(e, ERR_USAGE, "time zone '%s' is not known here", name);
-	return err_hint(
-		e, "give a name of /usr/share/zoneinfo (package tzdata), or an offset: +02:00");
+	err_set(e, ERR_USAGE, "time zone '%.60s' is not known here", name);
+	return err_hint(e,
+		"give a name of /usr/share/zoneinfo (package tzdata) such as Europe/Berlin, or an offset: +02:00");
 }
 
 void zone_close(struct zone *z)
@@ -140,6 +159,11 @@ static size_t type_at(const struct zone *z, int64_t utc_s)
 			high = middle;
 	}
 	return low ? z->which[low - 1] : 0;
+}
+
+int64_t zone_offset_s(const struct zone *z, int64_t utc_s)
+{
+	return z->types[type_at(z, utc_s)].offset_ns / NS_PER_S;
 }
 
 bool zone_to_utc(const struct zone *z, int64_t local_ns, struct slice abbreviation, int64_t *ret_ns)

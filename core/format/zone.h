@@ -1,0 +1,36 @@
+/*
+ * zone.h - a named time zone, by the system's zone files or as a fixed offset.
+ *
+ * Reads /usr/share/zoneinfo (RFC 8536, the 64-bit block of version 2 or later) or
+ * takes an offset such as "+02:00". Times after the last transition keep its offset
+ * (Debian's files list transitions up to 2037); before the first the first type
+ * holds. Names may not leave the zoneinfo folder.
+ */
+#ifndef REPROD_ZONE_H
+#define REPROD_ZONE_H
+
+#include "core/base/base.h"
+#include "core/base/err.h"
+
+struct zone_type {
+	int64_t offset_ns; /* east of UTC */
+	char abbreviation[8];
+};
+
+struct zone {
+	struct zone_type *types;
+	int64_t *starts_s; /* UTC; of transition i */
+	uint8_t *which; /* its type */
+	size_t type_count, transition_count;
+};
+
+/* NULL is UTC. */
+bool zone_open(struct zone *z, const char *name, struct err *e) MUST_USE;
+int64_t zone_offset_s(const struct zone *z, int64_t utc_s);
+/* The abbreviation that stands beside a local time ("CEST") decides in the hour that
+ * occurs twice. False when no offset of the zone has it at that time. */
+bool zone_to_utc(const struct zone *z, int64_t local_ns, struct slice abbreviation,
+	int64_t *ret_ns) MUST_USE;
+void zone_close(struct zone *z);
+
+#endif
