@@ -1,5 +1,6 @@
 #!/bin/bash
-# Whoever is not root builds, resets and replays too, with servers of his own user.
+# Whoever is not root builds, resets and replays too, with servers of his own user; in a
+# user namespace with all its capabilities, and with no network at all.
 # (As root every other test does so; this one gives root up first.)
 if [ "$(id -u)" = 0 ]; then
 	# What is needed is copied: nobody may not be able to enter the tree.
@@ -10,6 +11,9 @@ if [ "$(id -u)" = 0 ]; then
 	chmod -R a+rX "$dir" && chown -R nobody "$dir" || exit 1
 	exec setpriv --reuid nobody --regid "$(id -g nobody)" --clear-groups env HOME=/nonexistent \
 		TEST_TMPDIR="$dir" TEST_OUT="$dir" REPROD="$dir/tests/reprod" bash "$dir/tests/e2e/test"
+fi
+if [ -z "${IN_NAMESPACE:-}" ] && unshare --user --map-current-user --net --keep-caps true 2>/dev/null; then
+	IN_NAMESPACE=1 exec unshare --user --map-current-user --net --keep-caps -- bash "$0"
 fi
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/pg.sh"
