@@ -42,6 +42,12 @@ static void watch(struct driver_pg *d, uint32_t events)
 	d->watched = events;
 }
 
+static void lose_connecting(struct driver_pg *d)
+{
+	driver_pg_lose(d, "could not connect to the target");
+	err_hint(&d->why, "check that its server runs and that --target names it");
+}
+
 bool driver_pg_open(struct driver_pg *d, const char *dsn, int epoll_fd, void *tag,
 	const struct mark *expected, struct cells *cells, struct err *e)
 {
@@ -57,7 +63,7 @@ bool driver_pg_open(struct driver_pg *d, const char *dsn, int epoll_fd, void *ta
 	if (!d->conn)
 		err_set(e, ERR_ENV, "could not allocate memory for a connection");
 	else if (PQstatus(d->conn) == CONNECTION_BAD)
-		driver_pg_lose(d, "could not connect to the target");
+		lose_connecting(d);
 	if (!d->conn || d->state == DRIVER_LOST) {
 		if (d->conn)
 			*e = d->why;
@@ -122,7 +128,7 @@ static void go_on_connecting(struct driver_pg *d)
 		ask_for_mark(d);
 		break;
 	default:
-		driver_pg_lose(d, "could not connect to the target");
+		lose_connecting(d);
 	}
 }
 

@@ -20,6 +20,11 @@ int64_t clock_mono_ns(const struct clock *c)
 	return c->is_fake ? c->fake_mono_ns : read_clock(CLOCK_MONOTONIC);
 }
 
+int64_t clock_real_mono_ns(void)
+{
+	return read_clock(CLOCK_MONOTONIC);
+}
+
 int64_t clock_wall_ns(const struct clock *c)
 {
 	return c->is_fake ? c->fake_wall_ns : read_clock(CLOCK_REALTIME);

@@ -18,6 +18,8 @@ struct clock {
 
 int64_t clock_mono_ns(const struct clock *c);
 int64_t clock_wall_ns(const struct clock *c);
+/* The real monotonic clock, for the deadlines of what lives outside of us. */
+int64_t clock_real_mono_ns(void);
 /* Sleep to an absolute monotonic instant; false when a signal came first. */
 bool clock_sleep_until(struct clock *c, int64_t mono_ns);
 

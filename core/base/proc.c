@@ -17,13 +17,6 @@
 
 enum { OUTPUT_DEFAULT = 1 << 20, GRACE_MS = 2000, EXIT_NO_EXEC = 127, EXIT_NO_SETUP = 126 };
 
-static int64_t now_ns(void)
-{
-	struct clock real = { 0 };
-
-	return clock_mono_ns(&real);
-}
-
 /* ---- the child, between fork and exec: async-signal-safe calls only */
 
 /* What the child says through the pipe when exec did not happen. */
@@ -204,7 +197,7 @@ static bool start(struct proc *p, const struct proc_spec *spec, const char *path
 	struct child_plan plan = { path, as_vector(spec->argv),
 		spec->env ? as_vector(spec->env) : environ, getpid(), output[1], report[1] };
 
-	p->started_ns = now_ns();
+	p->started_ns = clock_real_mono_ns();
 	p->pid = fork_child(spec, plan);
 	if (p->pid < 0) {
 		p->pid = 0;
@@ -305,7 +298,7 @@ static void reap(struct proc *p)
 	/* What it wrote before its end is in the pipe by now. */
 	collect(p);
 	p->has_ended = true;
-	p->ended_ns = now_ns();
+	p->ended_ns = clock_real_mono_ns();
 	if (wait4(p->pid, &p->status, 0, &usage) == p->pid)
 		p->cpu_ns = time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
 }
@@ -315,7 +308,7 @@ void proc_poll(struct proc *p)
 	if (p->pid <= 0 || p->has_ended)
 		return;
 	collect(p);
-	if (p->deadline_ns && !p->timed_out && now_ns() >= p->deadline_ns) {
+	if (p->deadline_ns && !p->timed_out && clock_real_mono_ns() >= p->deadline_ns) {
 		p->timed_out = true;
 		kill_group(p, SIGKILL);
 	}
@@ -336,11 +329,11 @@ static void nap(const struct proc *p, int ms)
 /* TERM, grace, KILL; has_ended is true after it. */
 static void end_group(struct proc *p, int grace_ms)
 {
-	int64_t until = now_ns() + grace_ms * NS_PER_MS;
+	int64_t until = clock_real_mono_ns() + grace_ms * NS_PER_MS;
 
 	if (grace_ms > 0 && !p->has_ended) {
 		kill_group(p, SIGTERM);
-		for (reap(p); !p->has_ended && now_ns() < until; reap(p)) {
+		for (reap(p); !p->has_ended && clock_real_mono_ns() < until; reap(p)) {
 			collect(p);
 			nap(p, 20);
 		}

@@ -23,13 +23,6 @@ struct pg_rows {
 	PGresult *result;
 };
 
-static int64_t now_ns(void)
-{
-	struct clock c = { 0 };
-
-	return clock_mono_ns(&c);
-}
-
 /* Waits for the socket; false at the deadline (0: none). */
 static bool wait_socket(PGconn *conn, bool is_writing, int64_t deadline_ns)
 {
@@ -41,7 +34,7 @@ static bool wait_socket(PGconn *conn, bool is_writing, int64_t deadline_ns)
 		int wait_ms = -1;
 
 		if (deadline_ns) {
-			int64_t left_ns = deadline_ns - now_ns();
+			int64_t left_ns = deadline_ns - clock_real_mono_ns();
 
 			if (left_ns <= 0)
 				return false;
@@ -107,7 +100,7 @@ static bool fail_statement(struct pg *c, const PGresult *result, struct err *e)
 
 static bool connect_poll(PGconn *conn, int64_t timeout_ns, struct err *e)
 {
-	int64_t deadline_ns = now_ns() + timeout_ns;
+	int64_t deadline_ns = clock_real_mono_ns() + timeout_ns;
 	PostgresPollingStatusType state = PGRES_POLLING_WRITING;
 
 	while (state != PGRES_POLLING_OK) {
@@ -354,7 +347,8 @@ static bool is_copy(const PGresult *result)
 static PGresult *run(
 	struct pg *c, const char *sql, const char *const *params, bool is_simple, struct err *e)
 {
-	int64_t deadline_ns = c->answer_timeout_ns ? now_ns() + c->answer_timeout_ns : 0;
+	int64_t deadline_ns =
+		c->answer_timeout_ns ? clock_real_mono_ns() + c->answer_timeout_ns : 0;
 	PGresult *last = NULL, *result;
 	bool is_silent = false, has_failed = false;
 

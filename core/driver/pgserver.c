@@ -27,13 +27,6 @@
 #define LEFTOVER_NAME "reprod.socket"
 #define EMPTY_FOR_S 60
 
-static int64_t now_ns(void)
-{
-	struct clock c = { 0 };
-
-	return clock_mono_ns(&c);
-}
-
 static void nap(int64_t ns)
 {
 	struct timespec t = { .tv_nsec = (long)ns };
@@ -302,7 +295,7 @@ static bool fail_start(const struct pgserver *s, const char *what, struct err *e
 static bool wait_until_up(
 	struct pgserver *s, int64_t timeout_ns, const struct run *r, struct err *e)
 {
-	int64_t deadline_ns = now_ns() + timeout_ns;
+	int64_t deadline_ns = clock_real_mono_ns() + timeout_ns;
 	char dsn[1400];
 
 	pgserver_dsn(s, "postgres", dsn, sizeof(dsn));
@@ -314,7 +307,7 @@ static bool wait_until_up(
 			return true;
 		if (run_stopped(r))
 			return err_set(e, ERR_INTERRUPTED, "stopped while the server was starting");
-		if (now_ns() > deadline_ns)
+		if (clock_real_mono_ns() > deadline_ns)
 			return fail_start(s, "did not take connections in time", e);
 		nap(POLL_NS);
 	}
@@ -417,12 +410,12 @@ bool pgserver_is_up(struct pgserver *s)
 
 static bool end_by(struct pgserver *s, int signal_number, int64_t timeout_ns)
 {
-	int64_t deadline_ns = now_ns() + timeout_ns;
+	int64_t deadline_ns = clock_real_mono_ns() + timeout_ns;
 
 	proc_poll(&s->proc);
 	if (!s->proc.has_ended)
 		kill(s->proc.pid, signal_number);
-	while (!s->proc.has_ended && now_ns() < deadline_ns) {
+	while (!s->proc.has_ended && clock_real_mono_ns() < deadline_ns) {
 		nap(2 * NS_PER_MS);
 		proc_poll(&s->proc);
 	}
