@@ -298,6 +298,16 @@ static const struct cli_command mark_command = {
 
 /* ---- status */
 
+struct status_args {
+	const char *out_path;
+};
+
+static const struct cli_option status_options[] = {
+	{ "output", 'o', CLI_TEXT, offsetof(struct status_args, out_path), "FILE",
+		"write the proof here as JSON" },
+	{ 0 },
+};
+
 static void print_status(const struct run *r, const char *target, const struct json *j)
 {
 	const struct json *items = json_get(j, "items");
@@ -327,15 +337,17 @@ static void print_status(const struct run *r, const char *target, const struct j
 
 static enum outcome status_main(struct run *r, void *args, struct cli_operands ops, struct err *e)
 {
+	const struct status_args *a = args;
 	CLEANUP(json_cleanup) struct json *j = NULL;
 
-	(void)args;
 	if (ops.count != 1)
 		return usage(
 			e, "status takes one lab or database", "reprod snapshot status DIR|DSN");
+	if (a->out_path && !file_may_write(a->out_path, r->is_forced, e))
+		return OUTCOME_FAILED;
 	j = is_folder(ops.items[0]) ? status_dir(ops.items[0], r, e)
 				    : status_dsn(ops.items[0], r, e);
-	if (!j)
+	if (!j || (a->out_path && !json_save(j, a->out_path, r->is_forced, e)))
 		return OUTCOME_FAILED;
 	if (r->is_json)
 		json_print(j, r->out);
@@ -347,10 +359,12 @@ static enum outcome status_main(struct run *r, void *args, struct cli_operands o
 static const struct cli_command status_command = {
 	.name = "status",
 	.summary = "prove that a lab is neutralised and marked",
-	.usage = "snapshot status DIR|DSN",
+	.usage = "snapshot status DIR|DSN [-o FILE]",
 	.notes =
 		"Ends with 1 when something doesn't hold. A lab's server is started for the checks,\n"
 		"unless its files alone would let it act on the outside world. -v shows every item.",
+	.options = status_options,
+	.args_size = sizeof(struct status_args),
 	.main = status_main,
 };
 

@@ -32,6 +32,8 @@ like "$(tail -n 1 "$dir/out")" '^may be a target$' "and says so"
 lab status "$dir/lab" --json >"$dir/out"
 is "$(grep -c '"ok": false' "$dir/out")" 0 "no item is bad"
 like "$(cat "$dir/out")" '"is_neutralised": true' "status --json proves it"
+lab status "$dir/lab" -o "$dir/proof.json" >/dev/null
+is "$(cat "$dir/proof.json")" "$(cat "$dir/out")" "-o keeps the same"
 
 lab reset "$dir/lab"
 is $? 3 "a lab that was never frozen can't be reset"
