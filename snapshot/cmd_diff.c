@@ -49,8 +49,8 @@ static struct json *load(const char *operand, const struct run *r, struct err *e
 }
 
 /* Routes with their share of all service time. */
-static bool load_traffic(const char *path, struct rcap **ret_capture, struct diff_traffic **ret,
-	size_t *ret_count, struct err *e)
+static bool load_traffic(const char *path, const struct run *r, struct rcap **ret_capture,
+	struct diff_traffic **ret, size_t *ret_count, struct err *e)
 {
 	struct rcap *capture = rcap_open(path, e);
 	double total = 0;
@@ -59,6 +59,10 @@ static bool load_traffic(const char *path, struct rcap **ret_capture, struct dif
 	*ret_capture = capture;
 	if (!capture)
 		return false;
+	if (rcap_is_torn(capture))
+		run_note(r,
+			"%s was not finished or is damaged: routes are weighed by what can be read",
+			path);
 	n = rcap_route_count(capture);
 	*ret = calloc(n + 1, sizeof(**ret));
 	if (!*ret)
@@ -138,7 +142,7 @@ static enum outcome diff_main(struct run *r, void *args, struct cli_operands ops
 	second = first ? load(ops.items[1], r, e) : NULL;
 	if (second &&
 		(!a->capture_path ||
-			load_traffic(a->capture_path, &capture, &traffic, &traffic_count, e)) &&
+			load_traffic(a->capture_path, r, &capture, &traffic, &traffic_count, e)) &&
 		diff_run(&d, first, second, traffic, traffic_count, e))
 		outcome = report(&d, a, r, e);
 	diff_free(&d);

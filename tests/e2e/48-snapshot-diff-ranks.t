@@ -2,6 +2,7 @@
 # Each planted difference is told with its condition; noise is not.
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/pg.sh"
+. "$(dirname "$0")/../lib/replay.sh"
 
 dir=$(tap_dir)
 pg_start prod 'random_page_cost = 1.1' 'autovacuum = off'
@@ -57,4 +58,13 @@ like "$out" 'x.json.*not a profile' "with words and its name"
 out=$("$REPROD" snapshot diff "$dir/nosuch.json" "$dir/x.json" 2>&1)
 is $? 3 "a file that is not there is not taken for a DSN"
 like "$out" 'nosuch.json.*is not there' "with its name"
+echo 'session 1 0 0
+1 10 1 II simple 0 | SELECT 1' | replay_capture "$dir/whole.rcap"
+head -c -30 "$dir/whole.rcap" >"$dir/cut.rcap"
+for f in whole cut; do
+	"$REPROD" snapshot diff "$(pg_dsn lab)" "$(pg_dsn lab)" --capture "$dir/$f.rcap" >"$dir/out" 2>"$dir/$f.err"
+	is $? 0 "a $f capture weighs the routes" || diag <"$dir/$f.err"
+done
+is "$(cat "$dir/whole.err")" "" "without a word"
+like "$(cat "$dir/cut.err")" 'cut.rcap was not finished' "which is told of the cut one"
 done_testing
