@@ -28,6 +28,22 @@ is "$(replay_get "$r" conditions.0.on.file)" lock.sql "paths are relative to the
 replay_is "$(replay_get "$r" expectation.spike_ms) > 200 && $(replay_get "$r" expectation.baseline_ms) < 5"
 ok $? "production's numbers are those of the scene" || replay_get "$r" expectation | diag
 
+# correlate may take what the job itself sends for the slow route.
+fingerprint() { "$REPROD" capture show --json "$1" | perl -MJSON::PP -e 'local $/; print decode_json(<STDIN>)->{routes}[0]{fingerprint}'; }
+log_line() { # SECONDS MS SQL
+	printf '2026-01-01 00:00:%s UTC,"app","shop",123,"127.0.0.1:5000",695.7b,1,"SELECT",2026-01-01 00:00:00 UTC,3/0,0,LOG,00000,' "$1"
+	printf '"duration: %d.000 ms  statement: %s",,,,,,,,,"psql","client backend",,0\n' "$2" "$3"
+}
+log_line 01.000 1 'LOCK TABLE t IN EXCLUSIVE MODE' >"$dir/own.csv"
+"$REPROD" capture "$dir/own.csv" -o "$dir/own.rcap" -q >"$dir/out" 2>&1 || diag <"$dir/out"
+own=$(fingerprint "$dir/own.rcap")
+perl -pe 's/"spikes": \[\]/"fingerprint": "'"$own"'", "route": "LOCK TABLE t IN EXCLUSIVE MODE", "spikes": [
+	{"fingerprint": "'"$own"'", "lost_s": 9}, {"fingerprint": "'"$(fingerprint "$dir/scene.rcap")"'", "lost_s": 1}]/' "$dir/correlation.json" >"$dir/own.json"
+"$REPROD" recipe draft "$dir/scene.rcap" --correlation "$dir/own.json" --condition job:lock \
+	--job "lock=$dir/lock.sql" -o "$dir/own-recipe.json" >"$dir/out" 2>&1
+ok $? "a correlation that names the job's own statement" || diag <"$dir/out"
+like "$(replay_get "$dir/own-recipe.json" expectation.route)" '^UPDATE t' "the route that lost most besides is judged" || diag <"$dir/out"
+
 "$REPROD" recipe run "$r" --target "$recipe_dsn" --ablate --dry-run >"$dir/out" 2>&1
 is $? 0 "a dry run says what would be run"
 like "$(cat "$dir/out")" '4 runs of about' "and how many runs"
@@ -46,4 +62,20 @@ is "$(pg_psql lab 'SELECT count(*) FROM pg_stat_activity WHERE application_name 
 
 "$REPROD" recipe run "$r" --target "$(pg_dsn lab postgres)" >"$dir/out" 2>&1
 is $? 5 "an unmarked database is refused" || diag <"$dir/out"
+
+# Scrubbed with a key that the database was not: nothing is changed before that is said.
+for ((i = 0; i < 400; i++)); do
+	printf -v at '%02d.%03d' $((1 + i / 20)) $((i % 20 * 50))
+	log_line "$at" $((i < 200 ? 1 : 9)) "SELECT v FROM t WHERE name = 'somebody$i'"
+done >"$dir/names.csv"
+"$REPROD" capture "$dir/names.csv" -o "$dir/names.rcap" >"$dir/out" 2>&1 &&
+	"$REPROD" recipe draft "$dir/names.rcap" --condition concurrency -o "$dir/names.json" >>"$dir/out" 2>&1
+ok $? "traffic with scrubbed names" || diag <"$dir/out"
+pg_psql lab 'CREATE DATABASE other'
+pg_psql lab 'CREATE TABLE t (v int, name text)' other
+other=$(pg_dsn lab other)
+"$REPROD" snapshot mark "$other" --name other -q >/dev/null && "$REPROD" snapshot freeze "$other" -q >/dev/null
+"$REPROD" recipe run "$dir/names.json" --target "$other" >"$dir/out" 2>&1
+is $? 5 "does not fit a database scrubbed otherwise" || diag <"$dir/out"
+is "$(pg_psql lab "SELECT relowner::regrole FROM pg_class WHERE relname = 't'" other)" postgres "whose tables keep their owner"
 done_testing

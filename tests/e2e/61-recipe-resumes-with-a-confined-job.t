@@ -58,7 +58,10 @@ like "$(cat "$dir/junit.xml")" 'failures="0" errors="0"' "and passes"
 echo 'exit 3' >"$dir/lock.sh"
 "$REPROD" recipe draft "$dir/scene.rcap" --correlation "$dir/correlation.json" --condition job:lock \
 	--job "lock=$dir/lock.sh" -o "$r" --force >"$dir/out" 2>&1
-run --force >"$dir/out" 2>&1
+# By a bare database name, as other programs take one.
+PGHOST=${pg_dirs[lab]} PGPORT=${pg_ports[lab]} PGUSER=postgres "$REPROD" recipe run "$r" --target shop \
+	--junit "$dir/failed.xml" -o "$dir/result.json" --force >"$dir/out" 2>&1
 is $? 6 "a job that fails leaves it unsure" || diag <"$dir/out"
+like "$(cat "$dir/failed.xml")" 'no run of it was valid:.*job:lock.*code 3' "JUnit says why" || diag <"$dir/failed.xml"
 like "$(cat "$dir/out")" 'invalid.*job:lock.*code 3' "and says why"
 done_testing
