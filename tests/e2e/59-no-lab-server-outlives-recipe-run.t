@@ -20,7 +20,7 @@ has_lab() {
 	incident_below "$pid" >"$dir/below"
 	[ "$(ps -o args= -p "$(paste -sd, "$dir/below")" 2>/dev/null | grep -c '^postgres: .*reprod_replay')" -ge 4 ]
 }
-are_gone() { ! ps -o pid= -p "$(paste -sd, "$dir/below")" >/dev/null; }
+are_gone() { ! ps -o pid= -p "$(paste -sd, "$dir/below")" >/dev/null 2>&1; }
 cut() { # SIGNAL
 	"$REPROD" recipe run "$dir/r.json" --target "$dir/lab" -o "$dir/$1.json" >"$dir/out" 2>&1 &
 	pid=$!

@@ -10,7 +10,7 @@ plays() { # traffic has begun and, after one of its jobs, is in full swing
 	incident_below "$pid" >"$dir/below"
 	[ -s "$dir/$1/tiny/events.jsonl" ] && ps -o comm= -p "$(paste -sd, "$dir/below")" 2>/dev/null | grep -qx pgbench
 }
-are_gone() { ! ps -o pid= -p "$(paste -sd, "$dir/below")" >/dev/null; }
+are_gone() { ! ps -o pid= -p "$(paste -sd, "$dir/below")" >/dev/null 2>&1; }
 play() { # SIGNAL
 	# Of a group of its own, so that nothing but the demo itself gets the signal.
 	setsid "$REPROD" demo --incident "$dir/tiny" -o "$dir/$1" >"$dir/$1.out" 2>"$dir/$1.err" &
