@@ -25,7 +25,8 @@ void cell_plan(struct cell_plan *p, const struct recipe *recipe, bool wants_quie
 		int64_t from_ns = p->length_ns + (int64_t)(w->inside_from_s * 1e9 / speed);
 		int64_t to_ns = p->length_ns + (int64_t)(w->inside_to_s * 1e9 / speed);
 
-		if (!has_inside && !wants_quiet)
+		/* Without either it is the warm-up, which every arm needs. */
+		if (!has_inside && w->is_quiet && !wants_quiet)
 			continue;
 		p->windows[p->window_count++] = i;
 		if (w->is_quiet)

@@ -7,8 +7,9 @@
 #define DRAIN_SHARE 0.3 /* of the stall: what queued up behind it is served */
 #define DRAIN_MAX_S 0.5
 #define HALF_SHARE_MIN 0.6 /* of the occurrence's rest that must be found behind the hole */
-#define SLICE_MAX_S 1.3
-#define QUIET_SLICE_MAX_S 0.6
+#define SLICE_MAX_S 1.6
+#define QUIET_SLICE_MAX_S 1.2
+#define WARM_UP_S 1.2
 
 static int64_t ns(double s)
 {
@@ -167,9 +168,28 @@ static void add_slices(struct layout *l, struct span range, double max_s, bool i
 	}
 }
 
+/* A server that was just reset is cold: the first second in front of the first slice
+ * is replayed by every arm and judged in none. Measured on the demo's stale statistics:
+ * the reference arm's first quiet slices were twice as slow as its later ones. */
+static void add_warm_up(struct layout *l, struct span range, double slice_s)
+{
+	int64_t slot_ns = (range.to_ns - range.from_ns) / LAYOUT_OCCURRENCES;
+	int64_t to_ns = range.from_ns + (slot_ns - ns(slice_s)) / 2;
+	int64_t from_ns = to_ns - ns(WARM_UP_S);
+
+	if (from_ns < range.from_ns)
+		from_ns = range.from_ns;
+	if (to_ns > from_ns)
+		add(l, (struct recipe_window){
+			       .from_ns = from_ns, .to_ns = to_ns, .occurrence = -1 });
+}
+
 void layout_state(struct layout *l, struct span before, struct span after)
 {
+	bool has_quiet = before.to_ns > before.from_ns;
+
 	*l = (struct layout){ 0 };
+	add_warm_up(l, has_quiet ? before : after, has_quiet ? QUIET_SLICE_MAX_S : SLICE_MAX_S);
 	add_slices(l, before, QUIET_SLICE_MAX_S, true);
 	add_slices(l, after, SLICE_MAX_S, false);
 }
@@ -184,6 +204,9 @@ bool layout_place(const struct layout *l, int64_t instant_ns, double *ret_s)
 			      l->windows[i + 1].occurrence == w->occurrence;
 		double length_s = seconds(w->from_ns, w->to_ns);
 
+		/* The reference arm alone replays it, and starts nothing. */
+		if (w->is_quiet && w->occurrence < 0)
+			continue;
 		if (instant_ns >= w->from_ns && instant_ns < w->to_ns) {
 			*ret_s = base_s + seconds(w->from_ns, instant_ns);
 			return true;

@@ -109,13 +109,31 @@ static void a_state_has_quiet_slices_then_equal_ones(void **state)
 	(void)state;
 	layout_state(&l, (struct span){ 0, 20 * S }, (struct span){ 20 * S + S / 2, 50 * S });
 	is_sound(&l);
-	assert_int_equal(l.count, 10);
-	for (size_t i = 0; i < 10; i++) {
-		assert_true(l.windows[i].is_quiet == (i < 5));
-		assert_true((l.windows[i].inside_to_s > 0) == (i >= 5));
+	assert_int_equal(l.count, 11);
+	/* The first warms up: neither. */
+	for (size_t i = 0; i < 11; i++) {
+		assert_true(l.windows[i].is_quiet == (i >= 1 && i < 6));
+		assert_true((l.windows[i].inside_to_s > 0) == (i >= 6));
 	}
 	layout_state(&l, (struct span){ 0, 0 }, (struct span){ 0, 50 * S });
+	assert_int_equal(l.count, 6);
+	/* No room before the first slice: then without. */
+	layout_state(&l, (struct span){ 0, 0 }, (struct span){ 0, 5 * S });
+	is_sound(&l);
 	assert_int_equal(l.count, 5);
+}
+
+/* Arms that start jobs do not replay the quiet slices. */
+static void a_states_jobs_are_placed_behind_the_warm_up(void **state)
+{
+	struct layout l;
+	double at;
+
+	(void)state;
+	layout_state(&l, (struct span){ 0, 20 * S }, (struct span){ 20 * S + S / 2, 50 * S });
+	assert_true(layout_place(&l, l.windows[6].from_ns, &at));
+	assert_true(fabs(at - (double)(l.windows[0].to_ns - l.windows[0].from_ns) / 1e9) < 1e-6);
+	assert_false(layout_place(&l, l.windows[2].from_ns, &at));
 }
 
 static void instants_are_placed_on_the_timeline_of_the_cell(void **state)
@@ -145,6 +163,7 @@ int main(void)
 		cmocka_unit_test(windows_never_overlap_however_close_the_occurrences),
 		cmocka_unit_test(an_occurrence_at_the_end_of_the_capture_is_passed_over),
 		cmocka_unit_test(a_state_has_quiet_slices_then_equal_ones),
+		cmocka_unit_test(a_states_jobs_are_placed_behind_the_warm_up),
 		cmocka_unit_test(instants_are_placed_on_the_timeline_of_the_cell),
 	};
 
