@@ -98,4 +98,10 @@ like "$(cat lossy.json)" '"tcp_gap": [0-9]+' "the gaps are counted"
 is $? 0 "the ledger still balances" || diag <verify.out
 [ "$(sniff_get lossy.json requests)" -gt $((want * 85 / 100)) ]
 ok $? "and most requests are there" || diag "$(sniff_get lossy.json requests) of $want"
+if [ "$(id -u)" = 0 ]; then
+	SUDO_UID=$(id -u daemon) SUDO_GID=$(id -g daemon) "$REPROD" capture -i lo --for 1s -o sudo.rcap >/dev/null 2>&1
+	"$REPROD" capture show --json sudo.rcap >sudo.json
+	like "$(cat sudo.json)" '"user": "daemon"' "under sudo the audit line names the caller"
+	like "$(cat sudo.json)" '"policy_digest": "[0-9a-f]{64}"' "and the policy that was loaded"
+fi
 done_testing
