@@ -64,6 +64,7 @@ LTO ?= $(if $(filter gcc gcc-%,$(notdir $(CC))),1,0)
 ifeq ($(CONFIG)$(filter -O2,$(CFLAGS)),release-O2)
 HOT_FLAGS := -O3 $(if $(filter 1,$(LTO)),-flto -ffat-lto-objects)
 LINK_HOT  := $(if $(filter 1,$(LTO)),-O3 -flto=auto)
+LINK_TEST := $(if $(filter 1,$(LTO)),-fno-lto)
 endif
 
 COMPILE = $(CC) -std=gnu17 -D_GNU_SOURCE $(WARN) $(if $(filter 1,$(WERROR)),-Werror) \
@@ -121,12 +122,12 @@ $(TEST_LIB): $(TEST_OBJ)
 
 $(UNIT): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(TEST_LIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(LINK) -o $@ $< $(TEST_LIB) $(LIB) -lcmocka $(LIBS)
+	$(Q)$(LINK) $(LINK_TEST) -o $@ $< $(TEST_LIB) $(LIB) -lcmocka $(LIBS)
 
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(FAULT): $(OUT)/tests/%: $(OUT)/tests/fault/%.o $(OUT)/tests/fault/wrap.o $(TEST_LIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(LINK) $(WRAP) -o $@ $< $(OUT)/tests/fault/wrap.o $(TEST_LIB) $(LIB) -lcmocka $(LIBS)
+	$(Q)$(LINK) $(LINK_TEST) $(WRAP) -o $@ $< $(OUT)/tests/fault/wrap.o $(TEST_LIB) $(LIB) -lcmocka $(LIBS)
 
 # In a normal run the corpus is replayed by a main of ours; CONFIG=fuzz has libFuzzer's.
 ifeq ($(CONFIG),fuzz)
@@ -136,7 +137,7 @@ FUZZ_MAIN := $(OUT)/tests/fuzz/replay_main.o
 endif
 $(FUZZ): $(OUT)/tests/%: $(OUT)/tests/fuzz/%.o $(filter %.o,$(FUZZ_MAIN)) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(LINK) -o $@ $< $(FUZZ_MAIN) $(LIB) $(LIBS)
+	$(Q)$(LINK) $(LINK_TEST) -o $@ $< $(FUZZ_MAIN) $(LIB) $(LIBS)
 
 -include $(OBJ:.o=.d) $(OUT)/main.d $(TEST_OBJ:.o=.d)
 -include $(patsubst $(OUT)/tests/%,$(OUT)/tests/unit/%.d,$(UNIT))
