@@ -95,8 +95,8 @@ static void print_plan(const struct experiment *x, const struct run *r)
 		json_free(j);
 		return;
 	}
-	fprintf(r->out, "%zu runs of about %.0f s: %.1f minutes\n", cells, cell_s,
-		cell_s * (double)cells / 60);
+	fprintf(r->out, "%zu runs of about %.0f s: %.1f minutes (unsure arms: up to 3 more each)\n",
+		cells, cell_s, cell_s * (double)cells / 60);
 	for (size_t i = 0; i < x->ablate.conditions; i++)
 		fprintf(r->out, "  condition   %s\n", experiment_condition(x, i));
 	for (size_t i = 0; i < x->untested_count; i++)

@@ -76,7 +76,8 @@ struct experiment {
 /* What would be run, without touching a target. */
 bool experiment_prepare(struct experiment *x, const struct recipe *recipe,
 	const struct experiment_options *o, const struct run *r, struct err *e) MUST_USE;
-/* The time of one cell and of all of them, at most. */
+/* The time of one cell, and how many there are: fewer where answers follow from others,
+ * up to three more for each arm that is unsure. */
 int64_t experiment_cell_ns(const struct experiment *x);
 size_t experiment_cells(const struct experiment *x);
 /* Leaves the runs in the side file: the caller removes it when the answer is saved. */
