@@ -30,7 +30,7 @@ static const struct cli_option options[] = {
 	{ "list", 0, CLI_FLAG, offsetof(struct demo_args, is_list), NULL,
 		"list the incidents that are shipped" },
 	{ "keep", 0, CLI_FLAG, offsetof(struct demo_args, keeps), NULL,
-		"keep the databases too, not only the files that were found" },
+		"keep the databases of production and of the test too, not only the lab and the files" },
 	{ "source", 0, CLI_TEXT, offsetof(struct demo_args, source), "wire|log",
 		"capture off the loopback or from the server log (default: wire where it is permitted)" },
 	{ "repeat", 0, CLI_INT, offsetof(struct demo_args, repeat), "N", "play the whole N times" },
@@ -119,9 +119,10 @@ static bool make_out_dir(const struct demo_args *a, char dir[1024], struct err *
 	return true;
 }
 
+/* The lab stays, so that the experiment can be repeated. */
 static bool drop_databases(const char *dir, struct err *e)
 {
-	static const char *const names[] = { "production", "test", "lab", "lab.frozen" };
+	static const char *const names[] = { "production", "test" };
 	char path[1500];
 
 	for (size_t i = 0; i < LENGTH(names); i++) {
@@ -206,6 +207,9 @@ static void print_summary(const struct json *incidents, FILE *to)
 		if (json_count(json_get(it, "problems")))
 			print_list(to, "problems", json_get(it, "problems"));
 		fprintf(to, "  %-12s%s\n", "files", json_text(json_get(it, "dir"), ""));
+		fprintf(to, "  %-12sreprod recipe run %s/recipe.json --target %s/lab --ablate\n",
+			"again", json_text(json_get(it, "dir"), ""),
+			json_text(json_get(it, "dir"), ""));
 	}
 }
 

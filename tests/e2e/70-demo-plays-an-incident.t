@@ -30,7 +30,8 @@ is "$([ "$(get ok)" = true ]; echo $?)" "$code" "its word and the exit code are 
 # A busy machine may leave it unsure; it is never said to be harmless.
 like "$(get verdict)" '^(reproduced|unsure)$' "the job is not found harmless" || diag <"$dir/err"
 like "$(get route)" 'UPDATE accounts SET balance' "the route is the one that waits"
-is "$(ls "$dir/out/tiny" | grep -cx -e production -e lab -e lab.frozen -e test)" 0 "the databases are gone"
+is "$(ls "$dir/out/tiny" | grep -cx -e production -e test)" 0 "production and test are gone"
+is "$(ls "$dir/out/tiny" | grep -cx -e lab -e lab.frozen)" 2 "the lab stays, to repeat the experiment"
 [ -s "$dir/out/tiny/result.json" ] && [ -s "$dir/out/tiny/production.rcap" ]
 ok $? "the files that were found stay"
 [ ! -e "$socket" ]
