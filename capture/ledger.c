@@ -31,6 +31,7 @@ static const char *const lost_names[LOST_REASONS] = {
 	[LOST_TEXT] = "text_too_long",
 	[LOST_COPY] = "copy_data_over_cap",
 	[LOST_CUT_INPUT] = "input_cut",
+	[LOST_CLOCK] = "clock_went_back",
 };
 
 static uint64_t sum(const uint64_t *counts, size_t n)

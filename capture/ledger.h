@@ -43,6 +43,7 @@ enum ledger_lost {
 	LOST_TEXT, /* statement texts too long or over the cap */
 	LOST_COPY, /* COPY data over the cap: counted only */
 	LOST_CUT_INPUT, /* input files that end in the middle */
+	LOST_CLOCK, /* packets stamped over a second before an earlier one: counted at its time */
 	LOST_REASONS,
 };
 

@@ -111,13 +111,24 @@ static void note_time(struct pipeline *p, int64_t time_ns)
 	}
 }
 
+/* A clock that was set back would let requests end before they began. */
+static int64_t steady_time(struct pipeline *p, int64_t time_ns)
+{
+	if (p->now_ns - time_ns <= NS_PER_S)
+		return time_ns;
+	p->ledger.lost[LOST_CLOCK]++;
+	return p->now_ns;
+}
+
 bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, struct err *e)
 {
 	struct packet tcp;
 	enum packet_verdict v =
 		packet_decode(packet->link, packet->bytes, packet->n, packet->wire_n, &tcp);
 
-	note_time(p, packet->time_ns);
+	int64_t time_ns = steady_time(p, packet->time_ns);
+
+	note_time(p, time_ns);
 	p->ledger.packets_seen++;
 	p->has_news = true;
 	if (v != PACKET_TCP) {
@@ -126,7 +137,7 @@ bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, str
 	}
 	p->ledger.packets_decoded++;
 	match_set_time(p->match, p->now_ns);
-	if (!flow_feed(p->flows, &tcp, packet->time_ns))
+	if (!flow_feed(p->flows, &tcp, time_ns))
 		return err_set(e, ERR_ENV, "out of memory");
 	if (!match_ok(p->match, e))
 		return false;

@@ -98,6 +98,21 @@ like "$(cat lossy.json)" '"tcp_gap": [0-9]+' "the gaps are counted"
 is $? 0 "the ledger still balances" || diag <verify.out
 [ "$(sniff_get lossy.json requests)" -gt $((want * 85 / 100)) ]
 ok $? "and most requests are there" || diag "$(sniff_get lossy.json requests) of $want"
+# The clock is set back by an hour in the middle.
+perl -e 'local $/; open my $f, "<", "all.pcap"; binmode $f; binmode STDOUT; my $b = <$f>;
+	my ($at, $n) = (24, 0);
+	print substr($b, 0, 24);
+	while ($at + 16 <= length $b) {
+		my ($s, $us, $len, $wire) = unpack("VVVV", substr($b, $at, 16));
+		$s -= 3600 if $n++ > 5000;
+		print pack("VVVV", $s, $us, $len, $wire), substr($b, $at + 16, $len); $at += 16 + $len;
+	}' >back.pcap
+"$REPROD" capture back.pcap -o back.rcap --json >back.json 2>back.err
+is $? 0 "a clock that was set back is no failure" || diag <back.err
+like "$(cat back.json)" '"clock_went_back": [1-9][0-9]+' "it is counted"
+is "$(sniff_get back.json requests)" "$(sniff_get file.json requests)" "every request is there"
+"$REPROD" capture cat back.rcap | grep -q '"duration_ms":-'
+is $? 1 "and none ends before it began"
 if [ "$(id -u)" = 0 ]; then
 	SUDO_UID=$(id -u daemon) SUDO_GID=$(id -g daemon) "$REPROD" capture -i lo --for 1s -o sudo.rcap >/dev/null 2>&1
 	"$REPROD" capture show --json sudo.rcap >sudo.json
