@@ -148,21 +148,30 @@ void layout_occurrences(struct layout *l, const struct span *occurrences, size_t
 	}
 }
 
-static void add_slices(struct layout *l, struct span range, double max_s, bool is_quiet)
+/* The middle of the i-th of equal parts of a range, at most max_s long. */
+static struct span slice_at(struct span range, size_t i, double max_s)
 {
 	struct span slots[LAYOUT_OCCURRENCES];
+	int64_t room_ns, length_ns;
 
+	span_slice(range, slots, LAYOUT_OCCURRENCES);
+	room_ns = slots[i].to_ns - slots[i].from_ns;
+	length_ns = room_ns < ns(max_s) ? room_ns : ns(max_s);
+	slots[i].from_ns += (room_ns - length_ns) / 2;
+	slots[i].to_ns = slots[i].from_ns + length_ns;
+	return slots[i];
+}
+
+static void add_slices(struct layout *l, struct span range, double max_s, bool is_quiet)
+{
 	if (range.to_ns <= range.from_ns)
 		return;
-	span_slice(range, slots, LAYOUT_OCCURRENCES);
 	for (size_t i = 0; i < LAYOUT_OCCURRENCES; i++) {
-		double room_s = seconds(slots[i].from_ns, slots[i].to_ns);
-		double length_s = room_s < max_s ? room_s : max_s;
-		int64_t from_ns = slots[i].from_ns + ns((room_s - length_s) / 2);
+		struct span slice = slice_at(range, i, max_s);
 
-		add(l, (struct recipe_window){ .from_ns = from_ns,
-			       .to_ns = from_ns + ns(length_s),
-			       .inside_to_s = is_quiet ? 0 : length_s,
+		add(l, (struct recipe_window){ .from_ns = slice.from_ns,
+			       .to_ns = slice.to_ns,
+			       .inside_to_s = is_quiet ? 0 : seconds(slice.from_ns, slice.to_ns),
 			       .occurrence = is_quiet ? -1 : (int64_t)i,
 			       .is_quiet = is_quiet });
 	}
@@ -173,8 +182,8 @@ static void add_slices(struct layout *l, struct span range, double max_s, bool i
  * the reference arm's first quiet slices were twice as slow as its later ones. */
 static void add_warm_up(struct layout *l, struct span range, double slice_s)
 {
-	int64_t slot_ns = (range.to_ns - range.from_ns) / LAYOUT_OCCURRENCES;
-	int64_t to_ns = range.from_ns + (slot_ns - ns(slice_s)) / 2;
+	/* To the nanosecond: a window may not begin before the one before it ends. */
+	int64_t to_ns = slice_at(range, 0, slice_s).from_ns;
 	int64_t from_ns = to_ns - ns(WARM_UP_S);
 
 	if (from_ns < range.from_ns)

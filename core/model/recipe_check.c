@@ -91,6 +91,8 @@ static void check_windows(const struct recipe *r, struct recipe_faults *f)
 		double length_s = (double)(w->to_ns - w->from_ns) / 1e9;
 
 		snprintf(pointer, sizeof(pointer), "/cell/windows/%zu", i);
+		if (i > 0 && w->from_ns < r->windows[i - 1].to_ns)
+			fault(f, pointer, "it begins before window %zu ends", i - 1);
 		if (w->to_ns <= w->from_ns)
 			fault(f, pointer,
 				"needs \"from\" and \"to\" as times with a zone, from before to");

@@ -111,6 +111,8 @@ static void each_fault_is_named_by_its_pointer(void **state)
 		{ SPAN(3) ",", "", "/expectation/inside" },
 		{ SPAN(3), SPAN(4), "/expectation/inside/3" },
 		{ WINDOW(2) ",", "", "/cell/windows" },
+		{ "00:00:02Z\",\"to\":\"2026-01-01T00:00:02.9Z",
+			"00:00:01.5Z\",\"to\":\"2026-01-01T00:00:02.9Z", "/cell/windows/1" },
 		{ "\"inside_s\":[0.1,0.5]", "\"inside_s\":[0.1,1.5]", "/cell/windows/0" },
 		{ "\"file\":\"j.sql\",", "", "/conditions/0/on/file" },
 		{ "\"j.sql\"", "\"j.exe\"", "/conditions/0/on/file" },
