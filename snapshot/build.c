@@ -18,6 +18,7 @@ struct build {
 	const struct build_options *o;
 	const struct run *r;
 	struct labdir d;
+	int lock_fd;
 	struct clone clone;
 	struct lab lab;
 	char libraries[512];
@@ -86,7 +87,8 @@ static bool copy_source(struct build *b)
 {
 	if (file_is_dir(b->o->source))
 		return clone_dir(&b->clone, b->o->source, b->d.dir, b->r, b->e);
-	return clone_server(&b->clone, b->o->source, b->d.dir, b->o->is_fast, b->r, b->e);
+	return clone_server(
+		&b->clone, b->o->source, b->d.dir, b->o->is_fast, b->lock_fd, b->r, b->e);
 }
 
 static bool apply_settings(struct build *b)
@@ -335,14 +337,14 @@ static struct json *build_locked(struct build *b)
 
 struct json *snapshot_build(const struct build_options *o, const struct run *r, struct err *e)
 {
-	struct build b = { .o = o, .r = r, .e = e, .lab = { .lock_fd = -1 } };
+	struct build b = { .o = o, .r = r, .e = e, .lock_fd = -1, .lab = { .lock_fd = -1 } };
 	struct json *manifest = NULL;
-	int lock_fd = -1;
 
-	if (!is_known_tier(o, e) || !labdir_of(&b.d, o->into, e) || !labdir_lock(&b.d, &lock_fd, e))
+	if (!is_known_tier(o, e) || !labdir_of(&b.d, o->into, e) ||
+		!labdir_lock(&b.d, &b.lock_fd, r, e))
 		return NULL;
 	manifest = build_locked(&b);
-	labdir_unlock_removed(&b.d, &lock_fd);
+	labdir_unlock_removed(&b.d, &b.lock_fd);
 	clone_free(&b.clone);
 	json_free(b.dropped);
 	json_free(b.neutralised);

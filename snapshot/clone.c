@@ -138,7 +138,7 @@ static bool plan_tablespaces(struct backup_plan *p, struct pg *pg, const char *i
 }
 
 static bool base_backup(struct clone *c, const char *dsn, struct pg *pg, const char *into,
-	bool is_fast, const char *tool, const struct run *r, struct err *e)
+	bool is_fast, int lock_fd, const char *tool, const struct run *r, struct err *e)
 {
 	struct backup_plan *p = calloc(1, sizeof(*p));
 	char password[1024];
@@ -162,7 +162,7 @@ static bool base_backup(struct clone *c, const char *dsn, struct pg *pg, const c
 		add_word(p, "--no-manifest");
 	if (!plan_tablespaces(p, pg, into, e))
 		goto out;
-	struct proc_spec spec = { .argv = p->argv, .env = p->env };
+	struct proc_spec spec = { .argv = p->argv, .env = p->env, .held_fd = lock_fd };
 	if (!is_fast)
 		run_note(r,
 			"waiting for the source's next checkpoint (up to its checkpoint_timeout; "
@@ -178,7 +178,7 @@ out:
 }
 
 static bool choose(struct clone *c, const char *dsn, struct pg *pg, const char *into, bool is_fast,
-	const struct run *r, struct err *e)
+	int lock_fd, const struct run *r, struct err *e)
 {
 	char bin_dir[1024], tool[1100], data_dir[1024];
 	struct err why = { 0 };
@@ -186,7 +186,7 @@ static bool choose(struct clone *c, const char *dsn, struct pg *pg, const char *
 	if (!pgserver_find(c->major, bin_dir, e))
 		return false;
 	if (pginstall_tool(bin_dir, "pg_basebackup", tool) && may_replicate(dsn, &why))
-		return base_backup(c, dsn, pg, into, is_fast, tool, r, e);
+		return base_backup(c, dsn, pg, into, is_fast, lock_fd, tool, r, e);
 	if (clone_files_are_here(pg, c->system_identifier, data_dir)) {
 		c->method = "file copy of a running server";
 		return clone_files(pg, data_dir, into, is_fast, &c->is_reflink, e);
@@ -208,7 +208,7 @@ static bool is_private(const char *dsn)
 	return pg_address_of(dsn, &a, &ignored) && strncmp(a.hosts, "/tmp/reprod-", 12) == 0;
 }
 
-bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast,
+bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast, int lock_fd,
 	const struct run *r, struct err *e)
 {
 	const struct pg_options o = { .is_read_only = true };
@@ -216,7 +216,7 @@ bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fa
 
 	*c = (struct clone){ 0 };
 	return pg && identify(c, pg, e) &&
-	       choose(c, dsn, pg, into, is_fast || is_private(dsn), r, e);
+	       choose(c, dsn, pg, into, is_fast || is_private(dsn), lock_fd, r, e);
 }
 
 /* ---- a stopped server */

@@ -23,7 +23,9 @@ struct clone {
 	struct json *settings; /* kept settings of the source; owned */
 };
 
-bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast,
+/* What copies holds lock_fd, also when it outlives us: pg_basebackup's own child
+ * writes on for a moment after we were killed. */
+bool clone_server(struct clone *c, const char *dsn, const char *into, bool is_fast, int lock_fd,
 	const struct run *r, struct err *e) MUST_USE;
 bool clone_dir(struct clone *c, const char *from, const char *into, const struct run *r,
 	struct err *e) MUST_USE;

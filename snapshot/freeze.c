@@ -108,7 +108,7 @@ bool freeze_dir(const char *dir, bool is_forced, const struct run *r, struct fre
 	bool ok;
 
 	*ret = (struct freeze_result){ 0 };
-	if (!labdir_of(&d, dir, e) || !lab_take(&lab, dir, e))
+	if (!labdir_of(&d, dir, e) || !lab_take(&lab, dir, r, e))
 		return false;
 	if (file_exists(d.frozen) && !is_forced) {
 		err_set(e, ERR_USAGE, "'%s' has a frozen state already", d.dir);
@@ -172,7 +172,7 @@ bool reset_dir(const char *dir, const struct run *r, struct lab *ret_figures, st
 	struct lab lab;
 	bool ok;
 
-	if (!lab_take(&lab, dir, e))
+	if (!lab_take(&lab, dir, r, e))
 		return false;
 	ok = lab_reset(&lab, NULL, r, e) && pgserver_stop(&lab.server, e);
 	*ret_figures = lab;

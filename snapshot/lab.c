@@ -11,7 +11,7 @@
 
 #define EXTRA_MAX 40
 
-bool lab_take(struct lab *lab, const char *dir, struct err *e)
+bool lab_take(struct lab *lab, const char *dir, const struct run *r, struct err *e)
 {
 	CLEANUP(json_cleanup) struct json *manifest = NULL;
 	struct labdir d;
@@ -25,7 +25,7 @@ bool lab_take(struct lab *lab, const char *dir, struct err *e)
 		return false;
 	snprintf(lab->database, sizeof(lab->database), "%s",
 		json_text(json_get(manifest, "database"), "postgres"));
-	return labdir_lock(&d, &lab->lock_fd, e);
+	return labdir_lock(&d, &lab->lock_fd, r, e);
 }
 
 void lab_close(struct lab *lab)
@@ -218,7 +218,7 @@ static bool check_running(const struct lab *lab, struct err *e)
 
 bool lab_open(struct lab *lab, const char *dir, const struct run *r, struct err *e)
 {
-	if (lab_take(lab, dir, e) && lab_check_files(lab, e) && lab_start(lab, NULL, r, e) &&
+	if (lab_take(lab, dir, r, e) && lab_check_files(lab, e) && lab_start(lab, NULL, r, e) &&
 		check_running(lab, e) && lab_check_mark(lab, e))
 		return true;
 	lab_close(lab);

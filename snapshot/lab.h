@@ -11,7 +11,7 @@
 #include "snapshot/snapshot.h"
 
 /* Names, lock and manifest; no server yet. lab_close() undoes it. */
-bool lab_take(struct lab *lab, const char *dir, struct err *e) MUST_USE;
+bool lab_take(struct lab *lab, const char *dir, const struct run *r, struct err *e) MUST_USE;
 /* ERR_REFUSED unless the files keep it from acting on the outside world and the
  * mark is there. */
 bool lab_check_files(const struct lab *lab, struct err *e) MUST_USE;

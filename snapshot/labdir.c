@@ -82,14 +82,22 @@ bool labdir_check(const struct labdir *d, struct err *e)
 
 /* ---- one process at a time */
 
-static void say_holder(int fd, const struct labdir *d, struct err *e)
+/* The process that took the lock, 0 when it has not said so yet. */
+static pid_t holder(int fd)
 {
 	char pid[32] = "";
 	ssize_t n = pread(fd, pid, sizeof(pid) - 1, 0);
 
-	pid[n > 0 ? strcspn(pid, "\n") : 0] = '\0';
-	err_set(e, ERR_ENV, "the lab '%s' is in use by another process%s%s", d->dir,
-		pid[0] ? ", id " : "", pid);
+	return n > 0 ? atoi(pid) : 0;
+}
+
+static void say_holder(pid_t pid, const struct labdir *d, struct err *e)
+{
+	char id[32] = "";
+
+	if (pid)
+		snprintf(id, sizeof(id), ", id %d", (int)pid);
+	err_set(e, ERR_ENV, "the lab '%s' is in use by another process%s", d->dir, id);
 	err_hint(e, "wait until it has ended; labs in other folders can be used meanwhile");
 }
 
@@ -102,7 +110,24 @@ static bool is_still_there(int fd, const char *path)
 	       ours.st_dev == there.st_dev;
 }
 
-bool labdir_lock(const struct labdir *d, int *ret_fd, struct err *e)
+/* A holder that is gone was killed; its tools hold the lock until they notice. */
+static bool try_lock(int fd, const struct labdir *d, const struct run *r)
+{
+	int64_t until_ns = clock_mono_ns(&r->clock) + QUIET_NS;
+	const struct timespec nap = { .tv_nsec = 5 * NS_PER_MS };
+	pid_t pid;
+
+	while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+		pid = holder(fd);
+		if (!pid || kill(pid, 0) == 0 || errno != ESRCH || run_stopped(r) ||
+			clock_mono_ns(&r->clock) > until_ns)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return is_still_there(fd, d->lock);
+}
+
+bool labdir_lock(const struct labdir *d, int *ret_fd, const struct run *r, struct err *e)
 {
 	int fd = open(d->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0644);
 	char pid[32];
@@ -110,8 +135,8 @@ bool labdir_lock(const struct labdir *d, int *ret_fd, struct err *e)
 	*ret_fd = -1;
 	if (fd < 0)
 		return err_os(e, ERR_ENV, errno, "could not open '%s'", d->lock);
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || !is_still_there(fd, d->lock)) {
-		say_holder(fd, d, e);
+	if (!try_lock(fd, d, r)) {
+		say_holder(holder(fd), d, e);
 		close(fd);
 		return false;
 	}

@@ -33,8 +33,9 @@ bool labdir_of(struct labdir *d, const char *path, struct err *e) MUST_USE;
 bool labdir_is_ours(const struct labdir *d);
 /* Refuses (ERR_INPUT) what is not a finished lab. */
 bool labdir_check(const struct labdir *d, struct err *e) MUST_USE;
-/* ERR_ENV when another process holds it. */
-bool labdir_lock(const struct labdir *d, int *ret_fd, struct err *e) MUST_USE;
+/* ERR_ENV when another process holds it; what a process that was killed has left
+ * copying is waited for. */
+bool labdir_lock(const struct labdir *d, int *ret_fd, const struct run *r, struct err *e) MUST_USE;
 void labdir_unlock(int *fd);
 /* Takes the lock's file along when there is no lab (any more). */
 void labdir_unlock_removed(const struct labdir *d, int *fd);

@@ -111,7 +111,7 @@ struct json *status_dir(const char *dir, const struct run *r, struct err *e)
 	struct lab lab;
 	bool ok;
 
-	if (!lab_take(&lab, dir, e)) {
+	if (!lab_take(&lab, dir, r, e)) {
 		json_free(j);
 		return NULL;
 	}

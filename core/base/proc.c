@@ -60,6 +60,18 @@ static bool child_streams(const struct proc_spec *spec, int pipe_fd)
 	return dup2(spec->wants_output && !spec->out_path ? pipe_fd : out, 2) >= 0;
 }
 
+/* 3 is the report, 4 what is held; what is above was the parent's. */
+static void child_descriptors(const struct proc_spec *spec, int report_fd)
+{
+	int held = spec->held_fd ? fcntl(spec->held_fd, F_DUPFD, 5) : 0;
+
+	if (held < 0 || (report_fd != 3 && dup3(report_fd, 3, O_CLOEXEC) < 0))
+		child_fail(report_fd, "keep its files", EXIT_NO_SETUP);
+	if (held && dup2(held, 4) < 0)
+		child_fail(3, "keep its files", EXIT_NO_SETUP);
+	close_range(held ? 5 : 4, UINT_MAX, 0);
+}
+
 static bool child_user(const struct proc_spec *spec)
 {
 	if (!spec->has_user || (spec->uid == geteuid() && spec->gid == getegid()))
@@ -82,10 +94,7 @@ _Noreturn static void child_main(const struct proc_spec *spec, struct child_plan
 	child_signals();
 	if (!child_streams(spec, plan.pipe_fd))
 		child_fail(plan.report_fd, "open its files", EXIT_NO_SETUP);
-	/* 3 is the report; what is above was the parent's. */
-	if (plan.report_fd != 3 && dup3(plan.report_fd, 3, O_CLOEXEC) < 0)
-		child_fail(plan.report_fd, "keep its pipe", EXIT_NO_SETUP);
-	close_range(4, UINT_MAX, 0);
+	child_descriptors(spec, plan.report_fd);
 	if (!child_user(spec))
 		child_fail(3, "become the other user", EXIT_NO_SETUP);
 	if (spec->cwd && chdir(spec->cwd) != 0)
@@ -377,30 +386,42 @@ int proc_exit_code(const struct proc *p)
 
 /* ---- conveniences */
 
-static struct slice last_line(struct slice s)
+/* The line at the start of s, which loses it. */
+static struct slice take_line(struct slice *s)
 {
-	while (s.n && (s.p[s.n - 1] == '\n' || s.p[s.n - 1] == ' '))
-		s.n--;
-	const char *before = s.n ? memrchr(s.p, '\n', s.n) : NULL;
-	if (before) {
-		s.n -= (size_t)(before + 1 - s.p);
-		s.p = before + 1;
-	}
-	return s;
+	const char *end = memchr(s->p, '\n', s->n);
+	struct slice line = { s->p, end ? (size_t)(end - s->p) : s->n };
+	size_t used = line.n + (end != NULL);
+
+	s->p += used;
+	s->n -= used;
+	return line;
 }
 
-/* Tools say the cause on a line of its own and then what they did about it:
- * "pg_basebackup: error: ... No space left on device", "... removing data directory". */
+static bool names_an_error(struct slice line)
+{
+	static const char *const words[] = { "error:", "ERROR:", "fatal:", "FATAL:" };
+
+	for (size_t i = 0; i < LENGTH(words); i++)
+		if (memmem(line.p, line.n, words[i], strlen(words[i])))
+			return true;
+	return false;
+}
+
+/* Tools say the cause first and then what followed from it, each on a line of its own:
+ * "error: ... No space left on device", "error: background process terminated
+ * unexpectedly", "removing data directory". Without such a line the last one counts. */
 static struct slice cause(struct slice s)
 {
-	struct slice last = last_line(s), line = last;
+	struct slice last = { 0 };
 
-	while (line.n) {
-		if (memmem(line.p, line.n, "error:", 6) || memmem(line.p, line.n, "ERROR:", 6) ||
-			memmem(line.p, line.n, "fatal:", 6) || memmem(line.p, line.n, "FATAL:", 6))
+	while (s.n) {
+		struct slice line = take_line(&s);
+
+		if (names_an_error(line))
 			return line;
-		s.n = (size_t)(line.p - s.p);
-		line = last_line(s);
+		if (line.n)
+			last = line;
 	}
 	return last;
 }

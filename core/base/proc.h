@@ -7,6 +7,9 @@
  * left of its group is killed; proc_close() ends the group: SIGTERM, grace,
  * SIGKILL, reaped. Output goes to a file, to /dev/null, or into a capped buffer.
  * Nothing is run through a shell unless argv says so.
+ *
+ * What a child has started itself outlives a SIGKILL of ours: PDEATHSIG reaches one
+ * generation. Give the child a locked file (held_fd) to know when the last has ended.
  */
 #ifndef REPROD_PROC_H
 #define REPROD_PROC_H
@@ -30,6 +33,7 @@ struct proc_spec {
 	bool has_user;
 	int64_t timeout_ns; /* 0: none */
 	int death_signal; /* what it gets when we die; 0: SIGKILL */
+	int held_fd; /* kept open by the child and all that it starts; 0: none */
 	/* Runs in the child just before exec, already as the other user: async-signal-safe
 	 * calls only. False fails proc_open() with errno's text. */
 	bool (*before_exec)(void *data);
@@ -59,7 +63,7 @@ bool proc_wait(struct proc *p, const struct run *r, struct err *e) MUST_USE;
 void proc_close(struct proc *p, int grace_ms);
 /* 0-255, or 128 + signal. */
 int proc_exit_code(const struct proc *p);
-/* open, wait, and fail with ERR_ENV and the output's last line unless exit 0. */
+/* open, wait, and fail with ERR_ENV and the cause unless exit 0. */
 bool proc_run(const struct proc_spec *spec, const struct run *r, struct buf *output,
 	struct err *e) MUST_USE;
 /* The first executable of that name in PATH; false when there is none. */

@@ -1,5 +1,7 @@
 #include "tests/lib/unit.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -268,12 +270,12 @@ static void a_stop_flag_ends_the_wait(void **state)
 	proc_close(&p, 0);
 }
 
-static void run_fails_with_the_last_line(void **state)
+static void run_fails_with_the_cause(void **state)
 {
 	(void)state;
 	const char *argv[] = { "sh", "-c", "echo first; echo the reason >&2; exit 4", NULL };
 	const char *cleaning[] = { "sh", "-c",
-		"echo 'tool: error: disk full'; echo 'tool: removing data directory'; exit 1",
+		"echo 'tool: error: disk full'; echo 'tool: error: child died'; echo bye; exit 1",
 		NULL };
 	const char *killed[] = { "sh", "-c", "kill -KILL $$", NULL };
 	const char *fine[] = { "echo", "hello", NULL };
@@ -294,6 +296,27 @@ static void run_fails_with_the_last_line(void **state)
 	assert_true(proc_run(&spec, NULL, &out, &e));
 	assert_string_equal(buf_text(&out), "hello\n");
 	buf_free(&out);
+}
+
+static void what_is_held_stays_locked_until_the_child_ends(void **state)
+{
+	(void)state;
+	char path[] = "/tmp/test_proc.XXXXXX";
+	const char *argv[] = { "sleep", "60", NULL };
+	struct proc_spec spec = { .argv = argv, .held_fd = mkstemp(path) };
+	struct proc p;
+	struct err e = { 0 };
+
+	int again = open(path, O_RDWR | O_CLOEXEC);
+	assert_true(spec.held_fd > 0 && again >= 0);
+	assert_int_equal(flock(spec.held_fd, LOCK_EX), 0);
+	assert_true(proc_open(&p, &spec, &e));
+	close(spec.held_fd);
+	assert_int_not_equal(flock(again, LOCK_EX | LOCK_NB), 0);
+	proc_close(&p, 0);
+	assert_int_equal(flock(again, LOCK_EX | LOCK_NB), 0);
+	close(again);
+	unlink(path);
 }
 
 static void root_becomes_the_other_user(void **state)
@@ -335,7 +358,8 @@ int main(void)
 		cmocka_unit_test(signals_are_reset),
 		cmocka_unit_test(a_child_dies_with_us),
 		cmocka_unit_test(a_stop_flag_ends_the_wait),
-		cmocka_unit_test(run_fails_with_the_last_line),
+		cmocka_unit_test(run_fails_with_the_cause),
+		cmocka_unit_test(what_is_held_stays_locked_until_the_child_ends),
 		cmocka_unit_test(root_becomes_the_other_user),
 		cmocka_unit_test(words_are_quoted_only_where_needed),
 	};
