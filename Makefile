@@ -5,7 +5,7 @@ BUILD   ?= build
 CONFIG  ?= release
 PREFIX  ?= /usr/local
 DESTDIR ?=
-MODULES ?= core/base core/model core/format core/driver capture correlate snapshot replay \
+MODULES ?= core/base core/model core/format core/driver capture capture/wire capture/log correlate snapshot replay \
 	recipes profile report demo
 ifeq ($(origin CC),default)
 CC := gcc
@@ -102,7 +102,7 @@ $(OUT)/%.o: %.c $(OUT)/command
 	$(Q)mkdir -p $(@D)
 	$(Q)$(COMPILE) $(HOT) $(DEFINES) -MMD -MP -c -o $@ $<
 
-$(foreach m,capture core/base core/model core/format,$(OUT)/$(m)/%.o): HOT = $(HOT_FLAGS)
+$(foreach m,capture capture/wire capture/log core/base core/model core/format,$(OUT)/$(m)/%.o): HOT = $(HOT_FLAGS)
 
 $(OUT)/main.o: DEFINES = -DREPROD_VERSION='"$(VERSION)"' -DREPROD_SHARE='"$(PREFIX)/share/reprod"'
 $(OUT)/main.o: Makefile

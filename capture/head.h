@@ -4,8 +4,8 @@
 #ifndef REPROD_HEAD_H
 #define REPROD_HEAD_H
 
-#include "capture/ledger.h"
-#include "capture/match.h"
+#include "capture/wire/ledger.h"
+#include "capture/wire/match.h"
 #include "core/model/policy.h"
 #include "core/model/token.h"
 

@@ -4,7 +4,7 @@
 
 #include "capture/job.h"
 #include "capture/sniff.h"
-#include "capture/source_pglog.h"
+#include "capture/log/source_pglog.h"
 
 struct input {
 	struct source *source;

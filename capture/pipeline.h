@@ -9,9 +9,9 @@
 #define REPROD_PIPELINE_H
 
 #include "capture/head.h"
-#include "capture/match.h"
+#include "capture/wire/match.h"
 #include "capture/scrub.h"
-#include "capture/source.h"
+#include "capture/wire/source.h"
 
 struct pipeline;
 

@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-#include "capture/match.h"
+#include "capture/wire/match.h"
 #include "capture/scrubcopy.h"
 #include "core/model/sqlscrub.h"
 

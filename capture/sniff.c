@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "capture/source_pglog.h"
+#include "capture/log/source_pglog.h"
 #include "core/model/rcap_block.h"
 
 struct magic {

@@ -5,13 +5,13 @@ tools=$(cd "$(dirname "$0")/../../tools" && pwd)
 dir=$(tap_dir)
 CC=${CC:-gcc}
 cd "$dir" || bail "no folder"
-mkdir -p core/base core/model core/format core/driver capture replay demo recipes build/core/model
+mkdir -p core/base core/model core/format core/driver capture/wire capture/log replay demo recipes build/core/model
 
 echo 'struct a { int x; };' >core/base/a.h
 echo '#include "core/base/a.h"' >core/model/good.c
-printf '#include <pcap.h>\n#include "core/model/m.h"\n' >capture/source_live.c
+printf '#include <pcap.h>\n#include "core/model/m.h"\n' >capture/wire/source_live.c
 echo '#include "replay/replay.h"' >demo/cmd_demo.c
-echo '#include "core/format/f.h"' >capture/good.c
+printf '#include "core/format/f.h"\n#include "capture/wire/w.h"\n' >capture/good.c
 printf '#include "demo/any.h"\n#include "core/base/a.h"\n' >main.c
 out=$("$tools/check-layers")
 is $? 0 "includes that point down are fine" || diag "$out"
@@ -28,10 +28,12 @@ plant core/model/up.c '"core/driver/d.h"' 'core/model may not look at core/drive
 plant core/driver/side.c '"core/format/d.h"' 'core/driver may not look at core/format' "driver looks at format"
 plant core/format/up.c '"capture/c.h"' 'core/format may not look at capture' "core looks at a part"
 plant capture/side.c '"replay/replay.h"' 'parts never include each other' "part looks at part"
+plant capture/wire/up.c '"capture/c.h"' 'parts never include each other' "a folder of a part looks up"
+plant capture/log/side.c '"capture/wire/w.h"' 'parts never include each other' "and beside"
 plant demo/inside.c '"replay/schedule.h"' 'only the face' "demo looks past a face"
 plant capture/near.c '"c.h"' 'starts at the root' "an include relative to its file"
 plant capture/t.c '"tests/lib/unit.h"' 'a test' "the program includes a test"
-plant capture/flow.c '<pcap.h>' 'walled in' "pcap outside its wall"
+plant capture/wire/flow.c '<pcap.h>' 'walled in' "pcap outside its wall"
 plant core/model/x.c '<openssl/evp.h>' 'walled in' "openssl outside its wall"
 plant core/base/y.c '<jansson.h>' 'walled in' "jansson outside its wall"
 plant core/driver/http.c '<libpq-fe.h>' 'walled in' "libpq outside its wall"

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/flow.h"
+#include "capture/wire/flow.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/packet.h"
+#include "capture/wire/packet.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

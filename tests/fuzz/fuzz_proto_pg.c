@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/match.h"
+#include "capture/wire/match.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 

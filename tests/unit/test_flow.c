@@ -1,6 +1,6 @@
 #include "tests/lib/unit.h"
 
-#include "capture/flow.h"
+#include "capture/wire/flow.h"
 #include "core/base/buf.h"
 
 /* Writes down what the table tells: "0:abc" bytes of side 0, "0-5" a gap of five,

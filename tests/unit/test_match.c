@@ -1,6 +1,6 @@
 #include "tests/lib/unit.h"
 
-#include "capture/match.h"
+#include "capture/wire/match.h"
 #include "tests/lib/wire.h"
 
 enum { SEEN_MAX = 64 };

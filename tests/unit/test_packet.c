@@ -1,6 +1,6 @@
 #include "tests/lib/unit.h"
 
-#include "capture/packet.h"
+#include "capture/wire/packet.h"
 #include "tests/lib/wire.h"
 
 static const struct wire_segment hello = { 1, 2, 40000, 5432, 1000, 2000, TCP_ACK, { "hello", 5 },

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "capture/pcap_file.h"
+#include "capture/wire/pcap_file.h"
 #include "core/base/buf.h"
 
 static void put32(struct buf *b, uint32_t v, bool is_big)

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "capture/source_pglog.h"
+#include "capture/log/source_pglog.h"
 #include "core/format/pglog_csv.h"
 
 /* ---- messages */

@@ -1,7 +1,7 @@
 #include "tests/lib/unit.h"
 
-#include "capture/pgdetect.h"
-#include "capture/proto_pg.h"
+#include "capture/wire/pgdetect.h"
+#include "capture/wire/proto_pg.h"
 #include "tests/lib/wire.h"
 
 /* Writes down message letters, upper side first: "c" or "s", letter, body length. */

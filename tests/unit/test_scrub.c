@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "capture/match.h"
+#include "capture/wire/match.h"
 #include "capture/scrub.h"
 
 struct fixture {

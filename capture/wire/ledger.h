@@ -8,7 +8,7 @@
 #ifndef REPROD_LEDGER_H
 #define REPROD_LEDGER_H
 
-#include "capture/packet.h"
+#include "capture/wire/packet.h"
 #include "core/base/buf.h"
 #include "core/base/json.h"
 

@@ -1,4 +1,4 @@
-#include "capture/flow.h"
+#include "capture/wire/flow.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
-#include "capture/pgdetect.h"
+#include "capture/wire/pgdetect.h"
 
-#include "capture/proto_pg.h"
+#include "capture/wire/proto_pg.h"
 
 enum {
 	HEADER_N = 5,

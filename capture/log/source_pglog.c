@@ -1,4 +1,4 @@
-#include "capture/source_pglog.h"
+#include "capture/log/source_pglog.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "capture/log_match.h"
+#include "capture/log/log_match.h"
 #include "core/base/file.h"
 #include "core/format/pglog_csv.h"
 #include "core/format/zone.h"

@@ -1,4 +1,4 @@
-#include "capture/log_binds.h"
+#include "capture/log/log_binds.h"
 
 #include <stdlib.h>
 

@@ -11,7 +11,7 @@
 #ifndef REPROD_FLOW_H
 #define REPROD_FLOW_H
 
-#include "capture/packet.h"
+#include "capture/wire/packet.h"
 
 enum flow_end {
 	FLOW_CLOSED, /* FIN from both sides */

@@ -1,4 +1,4 @@
-#include "capture/pgnames.h"
+#include "capture/wire/pgnames.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "capture/log_order.h"
+#include "capture/log/log_order.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "capture/log_session.h"
+#include "capture/log/log_session.h"
 
 #include <stdlib.h>
 

@@ -1,4 +1,4 @@
-#include "capture/ledger.h"
+#include "capture/wire/ledger.h"
 
 #include <inttypes.h>
 

@@ -7,7 +7,7 @@
 #ifndef REPROD_PGDETECT_H
 #define REPROD_PGDETECT_H
 
-#include "capture/bigendian.h"
+#include "capture/wire/bigendian.h"
 
 enum pg_startup {
 	PG_STARTUP_SHORT, /* more bytes are needed */

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "capture/packet.h"
-#include "capture/source.h"
+#include "capture/wire/packet.h"
+#include "capture/wire/source.h"
 #include "core/base/buf.h"
 
 enum {

@@ -1,10 +1,10 @@
-#include "capture/log_match.h"
+#include "capture/log/log_match.h"
 
 #include <stdlib.h>
 
-#include "capture/log_binds.h"
-#include "capture/log_order.h"
-#include "capture/log_session.h"
+#include "capture/log/log_binds.h"
+#include "capture/log/log_order.h"
+#include "capture/log/log_session.h"
 #include "core/base/table.h"
 
 enum {

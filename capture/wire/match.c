@@ -1,8 +1,8 @@
-#include "capture/match.h"
+#include "capture/wire/match.h"
 
 #include <stdlib.h>
 
-#include "capture/pgsession.h"
+#include "capture/wire/pgsession.h"
 #include "core/base/cursor.h"
 
 struct match *match_new(

@@ -11,8 +11,8 @@
 #ifndef REPROD_MATCH_H
 #define REPROD_MATCH_H
 
-#include "capture/flow.h"
-#include "capture/ledger.h"
+#include "capture/wire/flow.h"
+#include "capture/wire/ledger.h"
 #include "core/model/request.h"
 
 #define MATCH_PORTS_MAX 32

@@ -1,4 +1,4 @@
-#include "capture/pgedges.h"
+#include "capture/wire/pgedges.h"
 
 #include "core/base/cursor.h"
 #include "core/model/sqllex.h"

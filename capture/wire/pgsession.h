@@ -10,10 +10,10 @@
 #ifndef REPROD_PGSESSION_H
 #define REPROD_PGSESSION_H
 
-#include "capture/match.h"
-#include "capture/pgedges.h"
-#include "capture/pgnames.h"
-#include "capture/proto_pg.h"
+#include "capture/wire/match.h"
+#include "capture/wire/pgedges.h"
+#include "capture/wire/pgnames.h"
+#include "capture/wire/proto_pg.h"
 
 #define PG_QUEUE_MAX 16384 /* answers a session may owe */
 #define PG_COPY_KEPT_MAX (1 << 20) /* COPY data of one request */

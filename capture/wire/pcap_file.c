@@ -1,4 +1,4 @@
-#include "capture/pcap_file.h"
+#include "capture/wire/pcap_file.h"
 
 #include <errno.h>
 #include <stdlib.h>

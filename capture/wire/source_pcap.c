@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "capture/packet.h"
-#include "capture/pcap_file.h"
-#include "capture/source.h"
+#include "capture/wire/packet.h"
+#include "capture/wire/pcap_file.h"
+#include "capture/wire/source.h"
 
 struct pcap_source {
 	struct source base;

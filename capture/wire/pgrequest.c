@@ -1,8 +1,8 @@
 /* The life of a request, and the queue of answers a session is owed. */
 #include <stdlib.h>
 
-#include "capture/pgsession.h"
-#include "capture/bigendian.h"
+#include "capture/wire/pgsession.h"
+#include "capture/wire/bigendian.h"
 
 enum { POOL_MAX = 1024, VALUES_KEPT = 1024 };
 

@@ -1,5 +1,5 @@
 /* What a client sends: requests begin here. */
-#include "capture/pgsession.h"
+#include "capture/wire/pgsession.h"
 #include "core/base/cursor.h"
 
 static void drop_building(struct pg_session *s)

@@ -1,7 +1,7 @@
 /* What a server answers: requests end here. */
 #include <stdlib.h>
 
-#include "capture/pgsession.h"
+#include "capture/wire/pgsession.h"
 #include "core/base/cursor.h"
 
 static void add_bytes(struct pg_request *r, const struct pg_message *m)

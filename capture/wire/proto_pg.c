@@ -1,6 +1,6 @@
-#include "capture/proto_pg.h"
+#include "capture/wire/proto_pg.h"
 
-#include "capture/pgdetect.h"
+#include "capture/wire/pgdetect.h"
 
 enum { UNDECIDED_MAX = 64, HEADER_N = 5 };
 

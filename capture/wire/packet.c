@@ -1,9 +1,9 @@
-#include "capture/packet.h"
+#include "capture/wire/packet.h"
 
 #include <arpa/inet.h>
 #include <stdio.h>
 
-#include "capture/bigendian.h"
+#include "capture/wire/bigendian.h"
 #include "core/base/cursor.h"
 
 enum {
