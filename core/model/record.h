@@ -113,7 +113,8 @@ struct request_record {
 	uint64_t rows;
 	uint64_t bytes_in, bytes_out;
 	char sqlstate[6]; /* "" when it went well */
-	uint16_t status; /* HTTP */
+	uint16_t status; /* HTTP; 0 when it was not answered */
+	uint8_t grpc; /* gRPC status + 1; 0: none */
 	const struct value *values;
 	size_t value_count;
 	const struct edge *edges;

@@ -27,6 +27,27 @@ struct raw_value {
 	bool is_cut;
 };
 
+struct raw_field {
+	struct slice name, value;
+};
+
+/* What an HTTP exchange says beyond what all requests have. */
+struct raw_http {
+	struct slice method, target; /* as sent; absolute URIs too */
+	struct slice authority; /* Host or :authority */
+	uint8_t version; /* 10, 11, 20 */
+	const struct raw_field *fields; /* of the request in order, pseudo-headers not among them */
+	size_t field_count;
+	struct slice body; /* without its chunked framing; at most HTTP_BODY_MAX */
+	uint64_t body_n; /* its whole size */
+	bool is_chunked, is_body_cut;
+	uint16_t status; /* 0: not answered */
+	uint8_t grpc; /* gRPC status + 1; 0: none */
+	struct slice answer_type; /* Content-Type of the answer */
+};
+
+#define HTTP_BODY_MAX (1 << 20)
+
 struct raw_request {
 	uint64_t session, seq;
 	int64_t start_ns, first_byte_ns, end_ns, think_ns;
@@ -44,6 +65,7 @@ struct raw_request {
 	struct slice copy_data;
 	const struct edge *edges;
 	size_t edge_count;
+	const struct raw_http *http; /* FORM_HTTP, else NULL */
 };
 
 /* Where finished requests go. False stops the reader with *e. */

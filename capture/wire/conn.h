@@ -1,0 +1,73 @@
+/*
+ * conn.h - a protocol that a TCP connection may speak, as the dispatcher
+ * (match.c) sees it, and what all connections of one capture share.
+ *
+ * The dispatcher looks at the first bytes of both sides, opens the protocol that
+ * they show, and hands it the connection's bytes in order, each once, with their
+ * packet times; TLS (tls.h) sits between when keys are known. A protocol emits
+ * sessions and finished requests to struct wire and counts in its ledger. Secrets
+ * (passwords, cancel keys) never come as far as the sink. One thread.
+ */
+#ifndef REPROD_CONN_H
+#define REPROD_CONN_H
+
+#include "capture/wire/flow.h"
+#include "capture/wire/ledger.h"
+#include "core/model/request.h"
+
+/* What sessions said of their server; the first one wins. */
+struct wire_server {
+	char address[PACKET_ADDRESS_MAX];
+	uint16_t port;
+	char version[64];
+	char time_zone[64];
+};
+
+struct wire {
+	struct request_sink sink;
+	struct ledger *ledger;
+	struct wire_server server;
+	int64_t now_ns; /* the latest packet's time: never goes back */
+	uint64_t sessions; /* the last number given; they count from 1 */
+	uint32_t in_flight[PROTOCOL_HTTP + 1]; /* by enum protocol */
+	size_t held_n, held_max; /* bytes kept for requests in flight, and their cap */
+	bool has_failed; /* the sink refused something: *err is its */
+	struct err err;
+};
+
+struct conn_info {
+	struct flow_info flow;
+	int client; /* the flow's side: by SYN, port or what was said; -1 unknown */
+	bool is_joined_late; /* its first bytes were not seen */
+	bool is_tls; /* the bytes given are decrypted */
+};
+
+struct conn_protocol {
+	const char *name;
+	/* NULL: out of memory. */
+	void *(*open)(struct wire *w, const struct conn_info *info);
+	/* False: nothing more to learn from this connection. */
+	bool (*bytes)(void *state, int side, struct slice bytes, int64_t time_ns);
+	/* The next missing_n bytes of that side will never come. */
+	bool (*gap)(void *state, int side, uint64_t missing_n, int64_t time_ns);
+	/* Ends what is open, counts the flow in the ledger, and frees. */
+	void (*close)(void *state, enum flow_end why, int64_t time_ns);
+};
+
+/* capture/wire/http.c: HTTP/1.x and HTTP/2 in the clear. */
+extern const struct conn_protocol conn_http;
+
+/* Emits, unless an earlier failure of the sink ended the capture. */
+static inline void wire_session(struct wire *w, const struct raw_session *s)
+{
+	if (!w->has_failed && !w->sink.session(w->sink.data, s, &w->err))
+		w->has_failed = true;
+}
+
+static inline void wire_request(struct wire *w, const struct raw_request *q)
+{
+	if (!w->has_failed && !w->sink.request(w->sink.data, q, &w->err))
+		w->has_failed = true;
+}
+
+#endif
