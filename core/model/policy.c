@@ -11,22 +11,73 @@ enum {
 	DIGITS_MAX = 1000,
 	WEEKS_MAX = 52 * 400,
 	KEEP_DIGITS_DEFAULT = 8,
+	NAMES_BYTES_MAX = 64 << 20,
 };
 
-static const char *const action_names[] = {
-	[VALUE_KEPT] = "keep",
-	[VALUE_TOKEN] = "token",
-	[VALUE_SHIFTED] = "shift",
-	[VALUE_DROPPED] = "drop",
+static const char *const rule_names[] = {
+	[POLICY_NONE] = "",
+	[POLICY_KEEP] = "keep",
+	[POLICY_TOKEN] = "token",
+	[POLICY_SHIFT] = "shift",
+	[POLICY_DROP] = "drop",
+	[POLICY_PERMUTE] = "permute",
 };
+
+/* Key in the document, and the word of the digest's lines. */
+static const struct {
+	const char *key, *digest;
+} scopes[POLICY_SCOPES] = {
+	[POLICY_COLUMN] = { "columns", "column" },
+	[POLICY_BIND] = { "binds", "bind" },
+	[POLICY_JSON] = { "json", "json" },
+	[POLICY_HEADER] = { "headers", "header" },
+	[POLICY_QUERY] = { "query", "query" },
+	[POLICY_FORM] = { "form", "form" },
+	[POLICY_SEGMENT] = { "segments", "segment" },
+	[POLICY_ROUTE] = { "routes", "route" },
+};
+
+const char *policy_rule_name(enum policy_rule rule)
+{
+	return rule_names[rule];
+}
 
 bool policy_defaults(struct policy *p, struct err *e)
 {
 	(void)e;
 	*p = (struct policy){ .keep_digits = KEEP_DIGITS_DEFAULT };
-	table_init(&p->columns, RULES_MAX);
+	for (size_t scope = 0; scope < POLICY_SCOPES; scope++)
+		table_init(&p->rules[scope], RULES_MAX);
 	table_init(&p->words, RULES_MAX);
+	arena_init(&p->names, NAMES_BYTES_MAX);
 	policy_seal(p);
+	return true;
+}
+
+/* Header names in lower case (RFC 9110, section 5.1). */
+static struct slice own_name(struct policy *p, enum policy_scope scope, struct slice name)
+{
+	char *copy = arena_take(&p->names, name.n + 1);
+
+	if (!copy)
+		return (struct slice){ NULL, 0 };
+	for (size_t i = 0; i < name.n; i++) {
+		char c = name.p[i];
+
+		copy[i] = scope == POLICY_HEADER && c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
+	}
+	return (struct slice){ copy, name.n };
+}
+
+bool policy_put(struct policy *p, enum policy_scope scope, struct slice name, enum policy_rule rule)
+{
+	struct slice own = own_name(p, scope, name);
+
+	if (!own.p)
+		return false;
+	if (rule != POLICY_NONE)
+		return table_put(&p->rules[scope], own, (void *)(uintptr_t)rule);
+	table_remove(&p->rules[scope], own);
 	return true;
 }
 
@@ -59,27 +110,92 @@ static bool read_ids(struct policy *p, struct err *e)
 	return err_set(e, ERR_INPUT, "'ids' must be \"keep\" or \"permute\"");
 }
 
-static bool read_columns(struct policy *p, struct err *e)
+/* "$2", or 16 hex digits of a fingerprint, a colon and "$2". */
+static bool is_bind(const char *name)
 {
-	const struct json *map = json_get(p->document, "columns");
+	size_t hex = strspn(name, "0123456789abcdef");
+	const char *at = hex == 16 && name[16] == ':' ? name + 17 : name;
+	size_t digits = at[0] == '$' ? strspn(at + 1, "0123456789") : 0;
 
-	if (json_type(map) != JSON_MISSING && json_type(map) != JSON_MAP)
-		return err_set(e, ERR_INPUT, "'columns' must be an object of column names");
-	for (size_t i = 0; i < json_count(map); i++) {
-		struct json *value;
-		const char *name = json_key_at(map, i, &value);
-		const char *text = json_text(value, "");
-		size_t action = 0;
+	return digits > 0 && digits <= 5 && at[1] != '0' && at[1 + digits] == '\0';
+}
 
-		while (action < LENGTH(action_names) && strcmp(text, action_names[action]) != 0)
-			action++;
-		if (action == LENGTH(action_names)) {
-			err_set(e, ERR_INPUT, "no such action '%s' for column '%s'", text, name);
-			return err_hint(e, "actions are keep, token, shift and drop");
+/* "$.a.b", "$.a[*].b", "$[*]", or a key alone. */
+static bool is_json_place(const char *name)
+{
+	if (name[0] != '$')
+		return name[0] != '\0';
+	for (const char *at = name + 1; *at;) {
+		if (strncmp(at, "[*]", 3) == 0) {
+			at += 3;
+			continue;
 		}
-		if (!table_put(&p->columns, slice_of(name), (void *)(uintptr_t)(action + 1)))
-			return err_set(e, ERR_INPUT, "more than %d columns", RULES_MAX);
+		size_t n = *at == '.' ? strcspn(at + 1, ".[") : 0;
+		if (n == 0)
+			return false;
+		at += 1 + n;
 	}
+	return name[1] != '\0';
+}
+
+/* A misspelled name would never be met, and its value come out as if there was no rule. */
+static bool check_name(enum policy_scope scope, const char *name, struct err *e)
+{
+	static const char *const hints[POLICY_SCOPES] = {
+		[POLICY_BIND] = "binds are named \"$2\", or \"0123456789abcdef:$2\" with the "
+				"fingerprint of a route",
+		[POLICY_JSON] = "a path is \"$.user.email\" or \"$.items[*].sku\", a key alone "
+				"\"email\"",
+		[POLICY_SEGMENT] = "a segment is a path up to it, as \"/users/{}\"",
+	};
+	bool ok = name[0] != '\0';
+
+	if (scope == POLICY_BIND)
+		ok = is_bind(name);
+	else if (scope == POLICY_JSON)
+		ok = is_json_place(name);
+	else if (scope == POLICY_SEGMENT)
+		ok = name[0] == '/' && strstr(name, "{}");
+	if (ok)
+		return true;
+	err_set(e, ERR_INPUT, "'%s' of '%s' names no place", name, scopes[scope].key);
+	return hints[scope] ? err_hint(e, "%s", hints[scope]) : false;
+}
+
+static bool read_rule(struct policy *p, enum policy_scope scope, const char *name, const char *text,
+	struct err *e)
+{
+	size_t rule = POLICY_KEEP;
+
+	while (rule < LENGTH(rule_names) && strcmp(text, rule_names[rule]) != 0)
+		rule++;
+	if (rule == LENGTH(rule_names)) {
+		err_set(e, ERR_INPUT, "no such action '%s' for '%s' of '%s'", text, name,
+			scopes[scope].key);
+		return err_hint(e, "actions are keep, token, shift, drop and permute");
+	}
+	if (!check_name(scope, name, e))
+		return false;
+	if (!policy_put(p, scope, slice_of(name), (enum policy_rule)rule))
+		return err_set(
+			e, ERR_INPUT, "more than %d rules in '%s'", RULES_MAX, scopes[scope].key);
+	return true;
+}
+
+static bool read_rules(struct policy *p, enum policy_scope scope, struct err *e)
+{
+	const struct json *map = json_get(p->document, scopes[scope].key);
+	struct json *value;
+	const char *name;
+
+	if (json_type(map) == JSON_MISSING)
+		return true;
+	if (json_type(map) != JSON_MAP)
+		return err_set(e, ERR_INPUT, "'%s' must be an object of names", scopes[scope].key);
+	struct json_walk w = json_walk_of(map);
+	while ((name = json_walk_next(&w, &value)))
+		if (!read_rule(p, scope, name, json_text(value, ""), e))
+			return false;
 	return true;
 }
 
@@ -100,11 +216,19 @@ static bool read_words(struct policy *p, struct err *e)
 	return true;
 }
 
+static bool is_scope(const char *key)
+{
+	for (size_t scope = 0; scope < POLICY_SCOPES; scope++)
+		if (strcmp(key, scopes[scope].key) == 0)
+			return true;
+	return false;
+}
+
 /* A misspelled rule would scrub less than its author believes. */
 static bool check_keys(const struct policy *p, struct err *e)
 {
 	static const char *const known[] = { "format", "version", "keep_digits", "ids",
-		"shift_weeks", "columns", "keep_words", "comment", "digest", "source" };
+		"shift_weeks", "keep_words", "comment", "comments", "digest", "source" };
 
 	for (size_t i = 0; i < json_count(p->document); i++) {
 		struct json *value;
@@ -113,7 +237,7 @@ static bool check_keys(const struct policy *p, struct err *e)
 
 		while (at < LENGTH(known) && strcmp(key, known[at]) != 0)
 			at++;
-		if (at == LENGTH(known)) {
+		if (at == LENGTH(known) && !is_scope(key)) {
 			err_set(e, ERR_INPUT, "no such rule '%s'", key);
 			return err_hint(e, "docs/formats/policy.md lists the rules");
 		}
@@ -137,8 +261,11 @@ static bool read_document(struct policy *p, struct err *e)
 			(long long)version, POLICY_VERSION);
 	if (!check_keys(p, e) || !read_int(p->document, "keep_digits", 0, DIGITS_MAX, &digits, e) ||
 		!read_int(p->document, "shift_weeks", -WEEKS_MAX, WEEKS_MAX, &weeks, e) ||
-		!read_ids(p, e) || !read_columns(p, e) || !read_words(p, e))
+		!read_ids(p, e) || !read_words(p, e))
 		return false;
+	for (enum policy_scope scope = 0; scope < POLICY_SCOPES; scope++)
+		if (!read_rules(p, scope, e))
+			return false;
 	p->keep_digits = (unsigned)digits;
 	p->shift_weeks = (int)weeks;
 	return true;
@@ -149,8 +276,10 @@ bool policy_load(struct policy *p, const char *path, struct err *e)
 	if (!policy_defaults(p, e))
 		return false;
 	p->document = json_load(path, POLICY_FILE_MAX, e);
-	if (!p->document)
+	if (!p->document) {
+		policy_free(p);
 		return false;
+	}
 	if (!read_document(p, e)) {
 		policy_free(p);
 		return err_in(e, "%s", path);
@@ -180,41 +309,68 @@ static struct slice *sorted_keys(const struct table *t)
 	return keys;
 }
 
-static const char *action_name(const struct policy *p, struct slice column)
+static void add_line(struct buf *canonical, const char *word, struct slice name, const char *rule)
 {
-	return action_names[(uintptr_t)table_get(&p->columns, column) - 1];
+	buf_addf(canonical, "%s %zu ", word, name.n);
+	buf_add_slice(canonical, name);
+	buf_addf(canonical, "%s%s\n", *rule ? " " : "", rule);
 }
 
-/* Out of memory leaves an empty digest, which equals no other policy's. */
+/* False when out of memory. */
+static bool add_rules(const struct policy *p, enum policy_scope scope, struct buf *canonical)
+{
+	const struct table *rules = &p->rules[scope];
+	struct slice *names = sorted_keys(rules);
+
+	for (size_t i = 0; names && i < rules->count; i++)
+		add_line(canonical, scopes[scope].digest, names[i],
+			policy_rule_name(policy_rule(p, scope, names[i])));
+	free(names);
+	return names;
+}
+
+static bool add_words(const struct policy *p, struct buf *canonical)
+{
+	struct slice *words = sorted_keys(&p->words);
+
+	for (size_t i = 0; words && i < p->words.count; i++)
+		add_line(canonical, "word", words[i], "");
+	free(words);
+	return words;
+}
+
+/* Out of memory leaves an empty digest, which equals no other policy's. Columns and words
+ * come first, so that a policy of before the other scopes has the digest it had. */
 void policy_seal(struct policy *p)
 {
 	struct buf canonical = { .max = (size_t)256 << 20 };
-	struct slice *columns = sorted_keys(&p->columns), *words = sorted_keys(&p->words);
 
 	buf_addf(&canonical, "reprod-policy 1\nkeep_digits %u\nids %s\nshift_weeks %d\n",
 		p->keep_digits, p->is_permuting_ids ? "permute" : "keep", p->shift_weeks);
-	for (size_t i = 0; columns && i < p->columns.count; i++) {
-		buf_addf(&canonical, "column %zu ", columns[i].n);
-		buf_add_slice(&canonical, columns[i]);
-		buf_addf(&canonical, " %s\n", action_name(p, columns[i]));
-	}
-	for (size_t i = 0; words && i < p->words.count; i++) {
-		buf_addf(&canonical, "word %zu ", words[i].n);
-		buf_add_slice(&canonical, words[i]);
-		buf_add_byte(&canonical, '\n');
-	}
+	bool ok = add_rules(p, POLICY_COLUMN, &canonical) && add_words(p, &canonical);
+	for (enum policy_scope scope = POLICY_COLUMN + 1; ok && scope < POLICY_SCOPES; scope++)
+		ok = add_rules(p, scope, &canonical);
 	p->digest[0] = '\0';
-	if (columns && words && !canonical.is_full)
+	if (ok && !canonical.is_full)
 		file_sha256_bytes(buf_slice(&canonical), p->digest);
-	free(columns);
-	free(words);
 	buf_free(&canonical);
+}
+
+static struct json *rules_json(const struct policy *p, enum policy_scope scope)
+{
+	struct json *map = json_object();
+	struct slice name;
+	void *rule;
+
+	for (size_t at = 0; table_next(&p->rules[scope], &at, &name, &rule);)
+		json_set_text(map, name.p, policy_rule_name((enum policy_rule)(uintptr_t)rule));
+	return map;
 }
 
 struct json *policy_json(const struct policy *p)
 {
 	struct json *j = json_object();
-	struct json *columns = json_object(), *words = json_array();
+	struct json *words = json_array();
 	struct slice key;
 
 	json_set_text(j, "format", "reprod-policy");
@@ -222,9 +378,9 @@ struct json *policy_json(const struct policy *p)
 	json_set_int(j, "keep_digits", p->keep_digits);
 	json_set_text(j, "ids", p->is_permuting_ids ? "permute" : "keep");
 	json_set_int(j, "shift_weeks", p->shift_weeks);
-	for (size_t at = 0; table_next(&p->columns, &at, &key, NULL);)
-		json_set_text(columns, key.p, action_name(p, key));
-	json_set(j, "columns", columns);
+	for (enum policy_scope scope = 0; scope < POLICY_SCOPES; scope++)
+		if (scope == POLICY_COLUMN || policy_has(p, scope))
+			json_set(j, scopes[scope].key, rules_json(p, scope));
 	for (size_t at = 0; table_next(&p->words, &at, &key, NULL);)
 		json_append_text(words, key.p);
 	json_set(j, "keep_words", words);
@@ -232,15 +388,24 @@ struct json *policy_json(const struct policy *p)
 	return j;
 }
 
-uint8_t policy_other_columns(const struct policy *p)
+enum policy_rule policy_rule(const struct policy *p, enum policy_scope scope, struct slice name)
 {
-	return (uint8_t)(uintptr_t)table_get(&p->columns, SLICE("*"));
+	return (enum policy_rule)(uintptr_t)table_get(&p->rules[scope], name);
+}
+
+enum policy_rule policy_other_columns(const struct policy *p)
+{
+	if (!policy_has(p, POLICY_COLUMN))
+		return POLICY_NONE;
+	return policy_rule(p, POLICY_COLUMN, SLICE("*"));
 }
 
 void policy_free(struct policy *p)
 {
-	table_free(&p->columns);
+	for (size_t scope = 0; scope < POLICY_SCOPES; scope++)
+		table_free(&p->rules[scope]);
 	table_free(&p->words);
+	arena_free(&p->names);
 	json_free(p->document);
 	p->document = NULL;
 }

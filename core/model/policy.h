@@ -9,20 +9,23 @@
 #ifndef REPROD_POLICY_H
 #define REPROD_POLICY_H
 
+#include "core/base/arena.h"
 #include "core/base/err.h"
 #include "core/base/json.h"
 #include "core/base/table.h"
 
 enum value_action { VALUE_KEPT, VALUE_TOKEN, VALUE_SHIFTED, VALUE_DROPPED };
 
-/* What a rule asks for. */
+/* What a rule asks for. The first four are enum value_action + 1. */
 enum policy_rule {
 	POLICY_NONE,
 	POLICY_KEEP,
-	POLICY_TOKEN, /* always a token, small numbers and dates too */
+	POLICY_TOKEN, /* always a token: small numbers, dates, booleans and keep_words too */
 	POLICY_SHIFT,
 	POLICY_DROP,
-	POLICY_PERMUTE, /* numbers are permuted within their length, other values tokens */
+	/* Numbers are permuted within their length, dates and texts become tokens; booleans,
+	 * intervals and keep_words stay. */
+	POLICY_PERMUTE,
 };
 
 /* Where a rule applies, and how its name is spelled in the policy file. */
@@ -42,7 +45,9 @@ struct policy {
 	unsigned keep_digits; /* numbers of up to so many digits are kept (8) */
 	bool is_permuting_ids; /* --ids permute: all numbers are permuted */
 	int shift_weeks; /* dates and timestamps move by so many weeks */
-	struct table columns; /* "table.column" or "column" -> (void *)(action + 1) */
+	/* By scope: a name -> (void *)(uintptr_t)enum policy_rule. policy_put() fills it. */
+	struct table rules[POLICY_SCOPES];
+	struct arena names; /* those that are spelled otherwise than in the document */
 	struct table words; /* enum labels and low-cardinality values kept as they are */
 	struct json *document; /* NULL for the default */
 	char digest[65]; /* SHA-256 of the canonical form, hex */
@@ -50,18 +55,26 @@ struct policy {
 
 bool policy_defaults(struct policy *p, struct err *e) MUST_USE;
 bool policy_load(struct policy *p, const char *path, struct err *e) MUST_USE;
+/* One more rule; the name is copied. POLICY_NONE takes a rule away. Seal afterwards. */
+bool policy_put(struct policy *p, enum policy_scope scope, struct slice name,
+	enum policy_rule rule) MUST_USE;
 /* After fields were changed by options. */
 void policy_seal(struct policy *p);
 /* The policy as it stands in a capture's head. */
 struct json *policy_json(const struct policy *p);
-/* Action + 1 of the rule "*", for values of columns that no other rule names and of
- * no known column; 0 when there is none. */
-uint8_t policy_other_columns(const struct policy *p);
+/* The rule "*" of columns: for values of columns that no other rule names and of
+ * no known column; POLICY_NONE when there is none. */
+enum policy_rule policy_other_columns(const struct policy *p);
 /* The rule of that name, POLICY_NONE when there is none. A route's rule goes before the others.
- * Names are compared as they stand, headers in lower case. */
+ * Names are compared as they stand; those of headers must be given in lower case. */
 enum policy_rule policy_rule(const struct policy *p, enum policy_scope scope, struct slice name);
+/* The word of the policy file for a rule, "" for POLICY_NONE. */
+const char *policy_rule_name(enum policy_rule rule);
 /* Whether any rule of that scope is there at all: spares the look-up. */
-bool policy_has(const struct policy *p, enum policy_scope scope);
+static inline bool policy_has(const struct policy *p, enum policy_scope scope)
+{
+	return p->rules[scope].count > 0;
+}
 void policy_free(struct policy *p);
 
 #endif

@@ -98,8 +98,7 @@ static uint8_t rule_for(const struct roles *r, struct slice table, struct slice 
 	}
 	if (column.n)
 		memcpy(key + n, column.p, column.n);
-	return (uint8_t)(uintptr_t)table_get(
-		&r->policy->columns, (struct slice){ key, n + column.n });
+	return policy_rule(r->policy, POLICY_COLUMN, (struct slice){ key, n + column.n });
 }
 
 static bool same_name(struct slice a, const struct sql_token *item)
@@ -391,7 +390,7 @@ static struct slot slot_of(struct roles *r, size_t i)
 	struct slot slot = { .rule = rule_of(r, i) };
 
 	slot.role = role_of(r, slot.rule);
-	if (r->policy->columns.count) {
+	if (policy_has(r->policy, POLICY_COLUMN)) {
 		size_t column = column_of(r, i);
 
 		slot.action = column ? action_of(r, column - 1) : 0;
@@ -492,7 +491,7 @@ static void begin_statement(struct roles *r, size_t i)
 		r->is_set |= item_word_is(word, "system") || item_word_is(word, "database") ||
 			     item_word_is(word, "role") || item_word_is(word, "user");
 	}
-	if (r->policy->columns.count)
+	if (policy_has(r->policy, POLICY_COLUMN))
 		note_tables(r);
 }
 

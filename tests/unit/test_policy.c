@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "core/base/file.h"
 #include "core/model/policy.h"
 
 static bool load(struct policy *p, const char *text, struct err *e)
@@ -21,7 +22,7 @@ static bool load(struct policy *p, const char *text, struct err *e)
 
 static uintptr_t column(const struct policy *p, const char *name)
 {
-	return (uintptr_t)table_get(&p->columns, slice_of(name));
+	return (uintptr_t)table_get(&p->rules[POLICY_COLUMN], slice_of(name));
 }
 
 static void the_default_keeps_eight_digits(void **state)
@@ -90,6 +91,60 @@ static void equal_rules_have_equal_digests(void **state)
 	policy_free(&c);
 }
 
+static void rules_of_every_scope_are_found(void **state)
+{
+	struct policy p;
+	struct err e;
+	(void)state;
+
+	assert_true(load(&p,
+		"{\"format\":\"reprod-policy\",\"version\":1,\"binds\":{\"$2\":\"keep\","
+		"\"0123456789abcdef:$1\":\"permute\"},\"json\":{\"$.a[*].b\":\"drop\",\"c\":\"token\"},"
+		"\"headers\":{\"X-Tenant\":\"keep\"},\"query\":{\"page\":\"keep\"},\"form\":{\"q\":\"shift\"},"
+		"\"segments\":{\"/u/{}\":\"keep\"},\"routes\":{\"GET /u/{}\":\"drop\"}}",
+		&e));
+	assert_int_equal(policy_rule(&p, POLICY_BIND, SLICE("$2")), POLICY_KEEP);
+	assert_int_equal(
+		policy_rule(&p, POLICY_BIND, SLICE("0123456789abcdef:$1")), POLICY_PERMUTE);
+	assert_int_equal(policy_rule(&p, POLICY_JSON, SLICE("$.a[*].b")), POLICY_DROP);
+	assert_int_equal(policy_rule(&p, POLICY_JSON, SLICE("c")), POLICY_TOKEN);
+	assert_int_equal(policy_rule(&p, POLICY_HEADER, SLICE("x-tenant")), POLICY_KEEP);
+	assert_int_equal(policy_rule(&p, POLICY_QUERY, SLICE("page")), POLICY_KEEP);
+	assert_int_equal(policy_rule(&p, POLICY_FORM, SLICE("q")), POLICY_SHIFT);
+	assert_int_equal(policy_rule(&p, POLICY_SEGMENT, SLICE("/u/{}")), POLICY_KEEP);
+	assert_int_equal(policy_rule(&p, POLICY_ROUTE, SLICE("GET /u/{}")), POLICY_DROP);
+	assert_int_equal(policy_rule(&p, POLICY_QUERY, SLICE("q")), POLICY_NONE);
+	assert_false(policy_has(&p, POLICY_COLUMN));
+	assert_true(policy_has(&p, POLICY_ROUTE));
+	policy_free(&p);
+}
+
+/* The same as before there were other scopes: captures name their policy by it. */
+static void the_digest_of_an_old_policy_stays(void **state)
+{
+	struct policy p;
+	struct err e;
+	char hex[65];
+	(void)state;
+
+	assert_true(load(&p,
+		"{\"format\":\"reprod-policy\",\"version\":1,\"keep_words\":[\"open\"],"
+		"\"columns\":{\"orders.status\":\"keep\"}}",
+		&e));
+	file_sha256_bytes(SLICE("reprod-policy 1\nkeep_digits 8\nids keep\nshift_weeks 0\n"
+				"column 13 orders.status keep\nword 4 open\n"),
+		hex);
+	assert_string_equal(p.digest, hex);
+	assert_true(policy_put(&p, POLICY_HEADER, SLICE("X-Region"), POLICY_KEEP));
+	policy_seal(&p);
+	file_sha256_bytes(
+		SLICE("reprod-policy 1\nkeep_digits 8\nids keep\nshift_weeks 0\n"
+		      "column 13 orders.status keep\nword 4 open\nheader 8 x-region keep\n"),
+		hex);
+	assert_string_equal(p.digest, hex);
+	policy_free(&p);
+}
+
 static void its_document_reads_back_the_same(void **state)
 {
 	struct policy a, b;
@@ -99,7 +154,8 @@ static void its_document_reads_back_the_same(void **state)
 
 	assert_true(load(&a,
 		"{\"format\":\"reprod-policy\",\"version\":1,\"shift_weeks\":52,\"keep_words\":[\"x\"],"
-		"\"columns\":{\"t.a\":\"keep\",\"b\":\"shift\"}}",
+		"\"columns\":{\"t.a\":\"keep\",\"b\":\"shift\"},\"headers\":{\"X-A\":\"keep\"},"
+		"\"json\":{\"$.a\":\"drop\"}}",
 		&e));
 	struct json *j = policy_json(&a);
 	json_write(j, true, &text);
@@ -134,6 +190,18 @@ static void says_what_is_wrong(void **state)
 		{ "{\"format\":\"reprod-policy\",\"version\":1,\"ids\":\"no\"}", "'ids'" },
 		{ "{\"format\":\"reprod-policy\",\"version\":1,\"keep_words\":[1]}",
 			"'keep_words'" },
+		{ "{\"format\":\"reprod-policy\",\"version\":1,\"binds\":{\"2\":\"keep\"}}",
+			"'2' of 'binds'" },
+		{ "{\"format\":\"reprod-policy\",\"version\":1,\"binds\":{\"$0\":\"keep\"}}",
+			"'$0' of 'binds'" },
+		{ "{\"format\":\"reprod-policy\",\"version\":1,\"json\":{\"$.a[0]\":\"keep\"}}",
+			"'$.a[0]' of 'json'" },
+		{ "{\"format\":\"reprod-policy\",\"version\":1,\"segments\":{\"u/{}\":\"keep\"}}",
+			"'u/{}' of 'segments'" },
+		{ "{\"format\":\"reprod-policy\",\"version\":1,\"headers\":{\"\":\"keep\"}}",
+			"'' of 'headers'" },
+		{ "{\"format\":\"reprod-policy\",\"version\":1,\"query\":{\"a\":\"\"}}",
+			"no such action" },
 		{ "not json", "" },
 	};
 	(void)state;
@@ -159,6 +227,8 @@ int main(void)
 		cmocka_unit_test(the_default_keeps_eight_digits),
 		cmocka_unit_test(reads_every_rule),
 		cmocka_unit_test(equal_rules_have_equal_digests),
+		cmocka_unit_test(rules_of_every_scope_are_found),
+		cmocka_unit_test(the_digest_of_an_old_policy_stays),
 		cmocka_unit_test(its_document_reads_back_the_same),
 		cmocka_unit_test(says_what_is_wrong),
 	};

@@ -27,7 +27,7 @@ static int set_up(void **state)
 
 	assert_true(policy_defaults(&s->policy, &e));
 	for (size_t i = 0; i < LENGTH(rules); i++)
-		assert_true(table_put(&s->policy.columns, slice_of(rules[i].column),
+		assert_true(table_put(&s->policy.rules[POLICY_COLUMN], slice_of(rules[i].column),
 			(void *)(uintptr_t)(rules[i].action + 1)));
 	assert_true(table_put(&s->policy.words, SLICE("enabled"), s));
 	policy_seal(&s->policy);
@@ -365,7 +365,7 @@ static void a_rule_for_all_other_columns_keeps_all_but_secrets(void **state)
 	struct scrubber *s = *state;
 	struct value v;
 
-	assert_true(table_put(&s->policy.columns, SLICE("*"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
+	assert_true(table_put(&s->policy.rules[POLICY_COLUMN], SLICE("*"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
 	policy_seal(&s->policy);
 	scrub(s,
 		"SELECT 1 FROM people WHERE mail = 'a@b.example' AND ssn = 'x' AND zip = '999' AND n = $1");
