@@ -14,6 +14,7 @@ struct strong_answer {
 
 struct scrub {
 	struct rcap_writer *writer;
+	struct store store;
 	struct sqlscrub *sql;
 	struct buf bytes; /* of the record in hand */
 	struct value *values;
@@ -59,6 +60,17 @@ void scrub_free(struct scrub *s)
 	free(s->edges);
 	free(s->strong);
 	free(s);
+}
+
+void scrub_set_store(struct scrub *s, const struct store *store)
+{
+	s->store = *store;
+}
+
+void scrub_set_writer(struct scrub *s, struct rcap_writer *writer)
+{
+	s->writer = writer;
+	memset(s->fixed_routes, 0, sizeof s->fixed_routes);
 }
 
 uint64_t scrub_sessions(const struct scrub *s)
@@ -129,7 +141,8 @@ static bool take_session(void *data, const struct raw_session *raw, struct err *
 		s->session_count++;
 	}
 	record_seal_session(&r);
-	return rcap_put_session(s->writer, &r, e);
+	return s->store.session ? s->store.session(s->store.data, &r, e)
+				: rcap_put_session(s->writer, &r, e);
 }
 
 /* ---- routes */
@@ -369,7 +382,8 @@ static bool take_request(void *data, const struct raw_request *raw, struct err *
 	if (q.form != FORM_PREPARE)
 		s->request_count++;
 	record_seal_request(&q);
-	return rcap_put_request(s->writer, &q, e);
+	return s->store.request ? s->store.request(s->store.data, &q, e)
+				: rcap_put_request(s->writer, &q, e);
 }
 
 struct request_sink scrub_sink(struct scrub *s)

@@ -9,6 +9,7 @@
 #ifndef REPROD_SCRUB_H
 #define REPROD_SCRUB_H
 
+#include "capture/store.h"
 #include "core/model/rcap.h"
 #include "core/model/request.h"
 #include "core/model/token.h"
@@ -18,6 +19,10 @@ struct scrub;
 struct scrub *scrub_new(
 	const struct policy *policy, const struct token_key *key, struct rcap_writer *writer);
 struct request_sink scrub_sink(struct scrub *s);
+/* Records go there instead of to the writer, which still numbers routes and templates. */
+void scrub_set_store(struct scrub *s, const struct store *store);
+/* Goes on with another file: what is numbered from here on is numbered by it. */
+void scrub_set_writer(struct scrub *s, struct rcap_writer *writer);
 /* Records given to the writer; prepares are not among the requests. */
 uint64_t scrub_sessions(const struct scrub *s);
 uint64_t scrub_requests(const struct scrub *s);

@@ -223,6 +223,7 @@ static void end_flow(struct flow_table *t, struct flow *f, enum flow_end why, in
 		t->counts.evicted++;
 		break;
 	case FLOW_INPUT_ENDED:
+	case FLOW_SHED:
 		break;
 	}
 	list_remove(&t->live, f);
@@ -230,6 +231,19 @@ static void end_flow(struct flow_table *t, struct flow *f, enum flow_end why, in
 	list_push(&t->lingering, f);
 	if (t->lingering.count > LINGERING_MAX)
 		forget(t, t->lingering.oldest);
+}
+
+void flow_end_chosen(struct flow_table *t, bool (*is_chosen)(void *data, const struct flow_info *f),
+	void *data, int64_t time_ns)
+{
+	for (struct flow *f = t->live.oldest, *next; f; f = next) {
+		next = f->newer;
+		if (!is_chosen(data, &f->info))
+			continue;
+		end_flow(t, f, FLOW_SHED, time_ns);
+		/* Not kept among the ended ones: it goes on when its packets come again. */
+		forget(t, f);
+	}
 }
 
 void flow_end_all(struct flow_table *t, int64_t time_ns)

@@ -19,6 +19,7 @@ enum flow_end {
 	FLOW_REUSED, /* a new connection on the same ports */
 	FLOW_EVICTED,
 	FLOW_INPUT_ENDED,
+	FLOW_SHED, /* its packets are no longer asked for, to cost less */
 };
 
 struct flow;
@@ -65,6 +66,9 @@ struct flow_table *flow_table_new(const struct flow_sink *sink, const struct flo
 void flow_table_free(struct flow_table *t);
 /* False only when out of memory. */
 bool flow_feed(struct flow_table *t, const struct packet *p, int64_t time_ns) MUST_USE;
+/* Ends the flows that is_chosen() names, as FLOW_SHED. */
+void flow_end_chosen(struct flow_table *t, bool (*is_chosen)(void *data, const struct flow_info *f),
+	void *data, int64_t time_ns);
 void flow_end_all(struct flow_table *t, int64_t time_ns);
 const struct flow_counts *flow_counts(const struct flow_table *t);
 

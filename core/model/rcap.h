@@ -12,6 +12,8 @@
 #ifndef REPROD_RCAP_H
 #define REPROD_RCAP_H
 
+#include <signal.h>
+
 #include "core/base/err.h"
 #include "core/base/hist.h"
 #include "core/base/json.h"
@@ -44,6 +46,16 @@ bool rcap_put_request(
 /* Counts a request that is not stored (sampling): route totals stay exact. */
 bool rcap_count_request(
 	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
+/* The other half: stores one that was counted before. */
+bool rcap_store_request(
+	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
+/* Called for each route that gets a number; the text is borrowed for the call. */
+typedef void rcap_route_seen(
+	void *data, uint32_t id, enum protocol protocol, uint64_t fingerprint, struct slice text);
+void rcap_on_route(struct rcap_writer *w, rcap_route_seen *seen, void *data);
+/* Once *stop is set, an output that takes nothing for two seconds (a pipe whose reader
+ * stands still) is a failure, so that a capture can end. Borrowed. */
+void rcap_heed_stop(struct rcap_writer *w, const volatile sig_atomic_t *stop);
 /* Ends the open block and writes counts and head; call at least once a second of
  * capture time. The head stays the caller's; it is written when the file has grown by
  * four times its size since the last one, and at least with each tenth flush. */

@@ -1,5 +1,7 @@
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -22,6 +24,8 @@ enum {
 	 * with each tenth flush: over a quiet night it would be most of the file. */
 	HEAD_GROWTH = 4,
 	HEAD_EVERY_FLUSHES = 10,
+	STALL_MS =
+		2000, /* a pipe that took nothing for so long when we end: its reader stands still */
 };
 
 static const size_t route_text_bytes = (size_t)32 << 20;
@@ -54,6 +58,10 @@ struct rcap_writer {
 	/* Since the beginning */
 	uint64_t sessions, last_session, requests, errors, stored;
 	ZSTD_CCtx *zstd;
+	rcap_route_seen *route_seen;
+	void *route_seen_data;
+	const volatile sig_atomic_t *stop; /* or NULL */
+	bool is_stalled; /* the output took nothing any more when we had to end */
 };
 
 /* ---- birth and death */
@@ -96,6 +104,29 @@ static bool prepare(struct rcap_writer *w)
 	       rcap_dict_init(&w->templates, RCAP_TEMPLATES_MAX, template_text_bytes, seed);
 }
 
+void rcap_heed_stop(struct rcap_writer *w, const volatile sig_atomic_t *stop)
+{
+	w->stop = stop;
+}
+
+static bool is_ending(const struct rcap_writer *w)
+{
+	return w->stop && *w->stop && !w->is_regular;
+}
+
+/* As much as a pipe with room takes without waiting; errno when there is none. */
+static bool can_write(struct rcap_writer *w, size_t *piece)
+{
+	struct pollfd p = { .fd = w->fd, .events = POLLOUT };
+
+	if (!w->is_stalled && poll(&p, 1, STALL_MS) <= 0)
+		w->is_stalled = true;
+	if (*piece > PIPE_BUF)
+		*piece = PIPE_BUF;
+	errno = ETIMEDOUT;
+	return !w->is_stalled;
+}
+
 /* All or nothing: what a full disk let through of it is taken back, so that the
  * file ends with a whole block. */
 static bool write_whole(struct rcap_writer *w, const char *p, size_t n, struct err *e)
@@ -103,16 +134,20 @@ static bool write_whole(struct rcap_writer *w, const char *p, size_t n, struct e
 	size_t done = 0;
 
 	while (done < n) {
-		ssize_t k = write(w->fd, p + done, n - done);
+		size_t piece = n - done;
+		bool may_write = !is_ending(w) || can_write(w, &piece);
+		ssize_t k = may_write ? write(w->fd, p + done, piece) : -1;
 
-		if (k < 0 && errno == EINTR)
+		if (k < 0 && may_write && errno == EINTR)
 			continue;
 		if (k <= 0) {
 			int os_errno = k < 0 ? errno : ENOSPC;
 
 			if (w->is_regular && ftruncate(w->fd, (off_t)w->whole_bytes) == 0)
 				(void)lseek(w->fd, (off_t)w->whole_bytes, SEEK_SET);
-			err_os(e, ERR_ENV, os_errno, "could not write");
+			err_os(e, ERR_ENV, os_errno,
+				w->is_stalled ? "the output takes nothing any more"
+					      : "could not write");
 			err_hint(e, "the first %llu bytes are kept and readable%s",
 				(unsigned long long)w->whole_bytes,
 				os_errno == ENOSPC ? "; make room, or write elsewhere with -o"
@@ -253,8 +288,16 @@ uint32_t rcap_add_route(
 		buf_add_u64le(&prefix, fingerprint);
 		add_entry(w, RCAP_RECORD_ROUTE, &prefix, text);
 		buf_free(&prefix);
+		if (w->route_seen)
+			w->route_seen(w->route_seen_data, id, protocol, fingerprint, text);
 	}
 	return id;
+}
+
+void rcap_on_route(struct rcap_writer *w, rcap_route_seen *seen, void *data)
+{
+	w->route_seen = seen;
+	w->route_seen_data = data;
 }
 
 uint32_t rcap_add_template(struct rcap_writer *w, struct slice text)
@@ -426,7 +469,7 @@ static bool check_request(struct rcap_writer *w, const struct request_record *q,
 	return err_in(e, "%s", w->name);
 }
 
-bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
+bool rcap_store_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
 {
 	if (!check_request(w, q, e) || !make_room(w, e))
 		return false;
@@ -435,7 +478,12 @@ bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, str
 	if (!check_records(w, before, e))
 		return false;
 	w->stored++;
-	return count(w, q, e);
+	return true;
+}
+
+bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
+{
+	return rcap_store_request(w, q, e) && count(w, q, e);
 }
 
 bool rcap_count_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
