@@ -16,6 +16,9 @@ static const char *const flow_names[FLOWS_KINDS] = {
 	[FLOWS_CANCEL] = "postgres_cancel",
 	[FLOWS_WALSENDER] = "postgres_walsender",
 	[FLOWS_HTTP] = "http",
+	[FLOWS_HTTP2] = "http2",
+	[FLOWS_HTTP_UPGRADED] = "http_upgraded",
+	[FLOWS_HTTP_REFUSED] = "http_refused",
 	[FLOWS_TLS] = "tls",
 	[FLOWS_OTHER] = "other",
 	[FLOWS_SILENT] = "silent",
@@ -31,6 +34,9 @@ static const char *const lost_names[LOST_REASONS] = {
 	[LOST_TEXT] = "text_too_long",
 	[LOST_COPY] = "copy_data_over_cap",
 	[LOST_CUT_INPUT] = "input_cut",
+	[LOST_BODY] = "body_over_cap",
+	[LOST_FIELDS] = "http2_fields_unknown",
+	[LOST_PUSH] = "http2_push",
 	[LOST_CLOCK] = "clock_went_back",
 };
 

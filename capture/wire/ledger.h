@@ -27,6 +27,9 @@ enum ledger_flow {
 	FLOWS_CANCEL,
 	FLOWS_WALSENDER,
 	FLOWS_HTTP,
+	FLOWS_HTTP2,
+	FLOWS_HTTP_UPGRADED, /* CONNECT or Upgrade: opaque from there on */
+	FLOWS_HTTP_REFUSED, /* framing that can't be trusted: read up to there */
 	FLOWS_TLS,
 	FLOWS_OTHER,
 	FLOWS_SILENT, /* no bytes, or too few to tell */
@@ -43,6 +46,9 @@ enum ledger_lost {
 	LOST_TEXT, /* statement texts too long or over the cap */
 	LOST_COPY, /* COPY data over the cap: counted only */
 	LOST_CUT_INPUT, /* input files that end in the middle */
+	LOST_BODY, /* request bodies over the cap: their size is kept */
+	LOST_FIELDS, /* HTTP/2 heads that refer to fields sent before we listened */
+	LOST_PUSH, /* HTTP/2 answers that the server pushed unasked */
 	LOST_CLOCK, /* packets stamped over a second before an earlier one: counted at its time */
 	LOST_REASONS,
 };
