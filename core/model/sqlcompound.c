@@ -3,6 +3,7 @@
  * scrubbed on its own, so that an id has the same token inside and outside. Keys of
  * JSON objects stay when they read like names, as they do behind -> and ->>.
  */
+#include "core/model/jsonscrub.h"
 #include "core/model/sqlvalue.h"
 
 enum { DEPTH_MAX = 64 };
@@ -11,7 +12,7 @@ struct walk {
 	const struct sqlvalue *v;
 	const char *at, *end;
 	struct buf *out;
-	struct buf plain; /* one decoded string */
+	struct buf plain; /* one decoded element */
 	enum value_action action;
 	unsigned depth;
 };
@@ -39,175 +40,28 @@ static bool eat(struct walk *w, char c)
 	return true;
 }
 
-static bool read_hex4(struct walk *w, uint32_t *ret)
+static bool keeps_key(void *data, struct slice key)
 {
-	*ret = 0;
-	if (w->end - w->at < 4)
-		return false;
-	for (int i = 0; i < 4; i++) {
-		char c = *w->at++;
-		char folded = (char)(c | 0x20);
-
-		if (c >= '0' && c <= '9')
-			*ret = *ret << 4 | (uint32_t)(c - '0');
-		else if (folded >= 'a' && folded <= 'f')
-			*ret = *ret << 4 | (uint32_t)(folded - 'a' + 10);
-		else
-			return false;
-	}
-	return true;
+	(void)data;
+	return sqlform_keeps(RULE_NAME, key);
 }
 
-static void add_utf8(struct buf *out, uint32_t c)
+static enum value_action json_part(void *data, const struct json_part *part, struct buf *out)
 {
-	unsigned tail = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-	static const uint8_t lead[] = { 0, 0xc0, 0xe0, 0xf0 };
-
-	buf_add_byte(out, (unsigned char)(lead[tail] | c >> (6 * tail)));
-	while (tail--)
-		buf_add_byte(out, (unsigned char)(0x80 | (c >> (6 * tail) & 63)));
-}
-
-/* Behind the backslash (RFC 8259, section 7). */
-static bool json_escape(struct walk *w)
-{
-	static const char from[] = "\"\\/bfnrt", to[] = "\"\\/\b\f\n\r\t";
-	uint32_t code, low;
-
-	if (w->at == w->end)
-		return false;
-	char c = *w->at++;
-	const char *known = c ? strchr(from, c) : NULL;
-	if (known) {
-		buf_add_byte(&w->plain, (unsigned char)to[known - from]);
-		return true;
-	}
-	if (c != 'u' || !read_hex4(w, &code) || code == 0 || (code >= 0xdc00 && code <= 0xdfff))
-		return false;
-	if (code >= 0xd800 && code <= 0xdbff) {
-		if (w->end - w->at < 6 || w->at[0] != '\\' || w->at[1] != 'u')
-			return false;
-		w->at += 2;
-		if (!read_hex4(w, &low) || low < 0xdc00 || low > 0xdfff)
-			return false;
-		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
-	}
-	add_utf8(&w->plain, code);
-	return true;
-}
-
-/* Into plain; the opening quote is eaten. */
-static bool json_decode(struct walk *w)
-{
-	buf_reset(&w->plain);
-	while (w->at < w->end) {
-		char c = *w->at++;
-
-		if (c == '"')
-			return !w->plain.is_full;
-		if ((unsigned char)c < ' ')
-			return false;
-		if (c != '\\')
-			buf_add_byte(&w->plain, (unsigned char)c);
-		else if (!json_escape(w))
-			return false;
-	}
-	return false;
-}
-
-/* What was appended since from becomes the inside of a JSON string. */
-static void json_encode(struct buf *out, size_t from, struct buf *scratch)
-{
-	buf_reset(scratch);
-	if (out->is_full)
-		return;
-	buf_add(scratch, out->p ? out->p + from : "", out->n - from);
-	out->n = from;
-	/* Half a value is none: the caller sees a full buffer and drops it. */
-	if (scratch->is_full)
-		(void)buf_room(out, SIZE_MAX);
-	for (size_t i = 0; i < scratch->n; i++) {
-		unsigned char c = (unsigned char)scratch->p[i];
-
-		if (c < ' ') {
-			buf_addf(out, "\\u%04x", c);
-			continue;
-		}
-		if (c == '"' || c == '\\')
-			buf_add_byte(out, '\\');
-		buf_add_byte(out, c);
-	}
-}
-
-static bool json_string(struct walk *w, bool is_key)
-{
-	if (!json_decode(w))
-		return false;
-	struct slice plain = buf_slice(&w->plain);
-	size_t from = w->out->n;
-	if (is_key && sqlform_keeps(RULE_NAME, plain))
-		buf_add_slice(w->out, plain);
-	else
-		note(w, sqlvalue_plain(w->v, plain, w->out));
-	json_encode(w->out, from, &w->plain);
-	buf_add_byte(w->out, '"');
-	return true;
-}
-
-/* A number or one of true, false, null. */
-static bool json_bare(struct walk *w)
-{
-	const char *from = w->at;
-
-	while (w->at < w->end && !strchr(" \t\r\n,]}", *w->at))
-		w->at++;
-	struct slice bare = { from, (size_t)(w->at - from) };
-	if (bare.n == 0)
-		return false;
-	if (slice_is(bare, "null") || slice_is(bare, "true") || slice_is(bare, "false")) {
-		buf_add_slice(w->out, bare);
-		return true;
-	}
-	enum token_class class = token_class_of(bare);
-	if (class != TOKEN_DIGITS && class != TOKEN_NUMBER)
-		return false;
-	note(w, sqlvalue_plain(w->v, bare, w->out));
-	return true;
-}
-
-static bool json_value(struct walk *w);
-
-static bool json_members(struct walk *w, bool is_object)
-{
-	char close = is_object ? '}' : ']';
-
-	if (eat(w, close))
-		return true;
-	do {
-		if (is_object && (!eat(w, '"') || !json_string(w, true) || !eat(w, ':')))
-			return false;
-		if (!json_value(w))
-			return false;
-	} while (eat(w, ','));
-	return eat(w, close);
+	return sqlvalue_plain(data, part->plain, out);
 }
 
 static bool json_value(struct walk *w)
 {
-	bool ok;
+	struct jsonscrub j = {
+		.keeps_key = keeps_key, .part = json_part, .data = (void *)(uintptr_t)w->v
+	};
+	struct slice text = { w->at, (size_t)(w->end - w->at) };
 
-	copy_spaces(w);
-	if (w->at == w->end || w->depth == DEPTH_MAX)
+	if (!jsonscrub_walk(&j, text, w->out, &w->action))
 		return false;
-	w->depth++;
-	if (eat(w, '{'))
-		ok = json_members(w, true);
-	else if (eat(w, '['))
-		ok = json_members(w, false);
-	else
-		ok = eat(w, '"') ? json_string(w, false) : json_bare(w);
-	w->depth--;
-	return ok;
+	w->at = w->end;
+	return true;
 }
 
 static bool is_null_word(struct slice s)
