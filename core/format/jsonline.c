@@ -1,0 +1,305 @@
+#include "core/format/jsonline.h"
+
+static void skip_blanks(struct jsonline *j)
+{
+	while (j->p < j->end && (*j->p == ' ' || *j->p == '\t' || *j->p == '\r' || *j->p == '\n'))
+		j->p++;
+}
+
+static bool eat(struct jsonline *j, char c)
+{
+	if (j->p >= j->end || *j->p != c)
+		return false;
+	j->p++;
+	return true;
+}
+
+/* ---- strings */
+
+static int hex_of(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	c |= 0x20;
+	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+static bool eat_hex4(struct jsonline *j, uint32_t *ret)
+{
+	uint32_t v = 0;
+
+	if (j->end - j->p < 4)
+		return false;
+	for (int i = 0; i < 4; i++) {
+		int digit = hex_of(*j->p++);
+
+		if (digit < 0)
+			return false;
+		v = 16 * v + (uint32_t)digit;
+	}
+	*ret = v;
+	return true;
+}
+
+/* UTF-8 (RFC 3629). */
+static char *put_utf8(char *to, uint32_t c)
+{
+	if (c < 0x80) {
+		*to++ = (char)c;
+	} else if (c < 0x800) {
+		*to++ = (char)(0xc0 | c >> 6);
+		*to++ = (char)(0x80 | (c & 0x3f));
+	} else if (c < 0x10000) {
+		*to++ = (char)(0xe0 | c >> 12);
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (c & 0x3f));
+	} else {
+		*to++ = (char)(0xf0 | c >> 18);
+		*to++ = (char)(0x80 | (c >> 12 & 0x3f));
+		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
+		*to++ = (char)(0x80 | (c & 0x3f));
+	}
+	return to;
+}
+
+/* Behind "\u". */
+static bool eat_unicode(struct jsonline *j, char **to)
+{
+	uint32_t c, low;
+
+	if (!eat_hex4(j, &c))
+		return false;
+	if (c >= 0xd800 && c < 0xdc00) {
+		const char *back = j->p;
+
+		if (eat(j, '\\') && eat(j, 'u') && eat_hex4(j, &low) && low >= 0xdc00 &&
+			low < 0xe000) {
+			c = 0x10000 + ((c - 0xd800) << 10) + (low - 0xdc00);
+		} else {
+			j->p = back;
+			c = 0xfffd;
+		}
+	} else if (c >= 0xdc00 && c < 0xe000) {
+		c = 0xfffd;
+	}
+	*to = put_utf8(*to, c);
+	return true;
+}
+
+/* Behind the backslash. */
+static bool eat_escape(struct jsonline *j, char **to)
+{
+	static const char from[] = "\"\\/bfnrt", into[] = "\"\\/\b\f\n\r\t";
+	char c = j->p < j->end ? *j->p++ : '\0';
+	const char *at = c ? strchr(from, c) : NULL;
+
+	if (c == 'u')
+		return eat_unicode(j, to);
+	if (!at)
+		return false;
+	*(*to)++ = into[at - from];
+	return true;
+}
+
+/* The strings' buffer has room for the whole line, and no escape grows. */
+static bool eat_escaped(struct jsonline *j, const char *from, struct slice *ret)
+{
+	char *start = j->strings.p + j->strings.n, *to = start;
+
+	memcpy(to, from, (size_t)(j->p - from));
+	to += j->p - from;
+	while (j->p < j->end && *j->p != '"') {
+		const char *stop = j->p;
+
+		while (stop < j->end && *stop != '"' && *stop != '\\')
+			stop++;
+		memcpy(to, j->p, (size_t)(stop - j->p));
+		to += stop - j->p;
+		j->p = stop;
+		if (stop < j->end && *stop == '\\') {
+			j->p++;
+			if (!eat_escape(j, &to))
+				return false;
+		}
+	}
+	*ret = (struct slice){ start, (size_t)(to - start) };
+	j->strings.n += ret->n;
+	return eat(j, '"');
+}
+
+/* Behind the opening quote. */
+static bool eat_string(struct jsonline *j, struct slice *ret)
+{
+	const char *from = j->p, *quote = memchr(from, '"', (size_t)(j->end - from));
+
+	if (!quote)
+		return false;
+	const char *escape = memchr(from, '\\', (size_t)(quote - from));
+	if (escape) {
+		j->p = escape;
+		return eat_escaped(j, from, ret);
+	}
+	*ret = (struct slice){ from, (size_t)(quote - from) };
+	j->p = quote + 1;
+	return true;
+}
+
+/* ---- other values */
+
+static bool is_bare(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || c == '-' || c == '+' ||
+	       c == '.' || c == 'E';
+}
+
+static bool is_literal(struct slice s)
+{
+	return slice_is(s, "true") || slice_is(s, "false") || slice_is(s, "null");
+}
+
+static size_t digits(struct slice s, size_t at)
+{
+	size_t from = at;
+
+	while (at < s.n && s.p[at] >= '0' && s.p[at] <= '9')
+		at++;
+	return at - from;
+}
+
+/* RFC 8259, 6; leading zeros are let pass. */
+static bool is_number(struct slice s)
+{
+	size_t at = s.n && s.p[0] == '-', n = digits(s, at);
+
+	if (!n)
+		return false;
+	at += n;
+	if (at < s.n && s.p[at] == '.') {
+		if (!(n = digits(s, ++at)))
+			return false;
+		at += n;
+	}
+	if (at < s.n && (s.p[at] | 0x20) == 'e') {
+		at++;
+		at += at < s.n && (s.p[at] == '+' || s.p[at] == '-');
+		if (!(n = digits(s, at)))
+			return false;
+		at += n;
+	}
+	return at == s.n;
+}
+
+static bool eat_bare(struct jsonline *j, struct slice *ret)
+{
+	const char *from = j->p;
+
+	while (j->p < j->end && is_bare(*j->p))
+		j->p++;
+	*ret = (struct slice){ from, (size_t)(j->p - from) };
+	return is_number(*ret) || is_literal(*ret);
+}
+
+/* Brackets outside of strings are balanced; what is between is not looked at. */
+static bool eat_array(struct jsonline *j, struct slice *ret)
+{
+	const char *from = j->p;
+	size_t open = 0;
+
+	for (; j->p < j->end; j->p++) {
+		if (*j->p == '"') {
+			for (j->p++; j->p < j->end && *j->p != '"'; j->p++)
+				if (*j->p == '\\')
+					j->p++;
+			if (j->p >= j->end)
+				return false;
+		} else if (*j->p == '[' || *j->p == '{') {
+			open++;
+		} else if ((*j->p == ']' || *j->p == '}') && --open == 0) {
+			j->p++;
+			*ret = (struct slice){ from, (size_t)(j->p - from) };
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ---- members */
+
+bool jsonline_open(struct jsonline *j, struct slice line)
+{
+	buf_reset(&j->strings);
+	j->p = line.p;
+	j->end = line.p + line.n;
+	j->depth = 0;
+	j->wants_comma = false;
+	skip_blanks(j);
+	if (!eat(j, '{') || !buf_room(&j->strings, line.n))
+		return false;
+	j->parents[j->depth++] = (struct slice){ NULL, 0 };
+	return true;
+}
+
+void jsonline_free(struct jsonline *j)
+{
+	buf_free(&j->strings);
+}
+
+/* Closing braces; true when the last one was it. */
+static bool close_objects(struct jsonline *j)
+{
+	skip_blanks(j);
+	while (j->depth && eat(j, '}')) {
+		j->depth--;
+		j->wants_comma = true;
+		skip_blanks(j);
+	}
+	return j->depth == 0;
+}
+
+static bool eat_name(struct jsonline *j, struct slice *ret)
+{
+	if (j->wants_comma && !eat(j, ','))
+		return false;
+	skip_blanks(j);
+	if (!eat(j, '"') || !eat_string(j, ret))
+		return false;
+	skip_blanks(j);
+	if (!eat(j, ':'))
+		return false;
+	skip_blanks(j);
+	return true;
+}
+
+static bool eat_value(struct jsonline *j, struct jsonline_member *ret)
+{
+	j->wants_comma = true;
+	if (eat(j, '"')) {
+		ret->kind = JSONLINE_STRING;
+		return eat_string(j, &ret->value);
+	}
+	if (j->p < j->end && *j->p == '[') {
+		ret->kind = JSONLINE_ARRAY;
+		return eat_array(j, &ret->value);
+	}
+	ret->kind = JSONLINE_BARE;
+	return eat_bare(j, &ret->value);
+}
+
+enum step jsonline_next(struct jsonline *j, struct jsonline_member *ret)
+{
+	for (;;) {
+		if (close_objects(j))
+			return j->p == j->end ? STEP_END : STEP_FAIL;
+		if (!eat_name(j, &ret->name))
+			return STEP_FAIL;
+		if (!eat(j, '{'))
+			break;
+		if (j->depth == JSONLINE_DEPTH_MAX)
+			return STEP_FAIL;
+		j->parents[j->depth++] = ret->name;
+		j->wants_comma = false;
+	}
+	ret->depth = j->depth;
+	ret->parent = j->parents[j->depth - 1];
+	return eat_value(j, ret) ? STEP_ITEM : STEP_FAIL;
+}
