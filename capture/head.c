@@ -12,7 +12,7 @@ static struct json *server_json(const struct head_facts *f)
 	static const char *const fields[] = { "source_id", "server_version", "server_version_num",
 		"server_time" };
 	struct json *j = json_object();
-	const struct match_server *s = f->server;
+	const struct wire_server *s = f->server;
 
 	set_text_or_null(j, "address", s ? s->address : NULL);
 	if (s && s->port)
@@ -89,6 +89,14 @@ static void set_time_or_null(struct json *j, const char *key, int64_t ns)
 		json_set_null(j, key);
 }
 
+static void set_copy_or_null(struct json *j, const char *key, const struct json *value)
+{
+	if (value)
+		json_set(j, key, json_copy(value));
+	else
+		json_set_null(j, key);
+}
+
 struct json *head_json(const struct head_facts *f)
 {
 	struct json *j = json_object(), *clock = json_object();
@@ -111,7 +119,15 @@ struct json *head_json(const struct head_facts *f)
 	json_set(j, "places", places_json(f));
 	json_set(j, "ledger", whole_ledger(f));
 	json_set(j, "lost", ledger_lost_json(f->ledger));
-	json_set_null(j, "sampling");
+	set_copy_or_null(j, "sampling", f->sampling);
+	if (f->cost)
+		json_set(j, "cost", json_copy(f->cost));
+	if (f->shedding)
+		json_set(j, "shedding", json_copy(f->shedding));
+	if (f->probe)
+		json_set(j, "probe", json_copy(f->probe));
+	if (f->ended)
+		json_set_text(j, "ended", f->ended);
 	if (f->audit)
 		json_set(j, "audit", json_copy(f->audit));
 	json_set_bool(j, "complete", f->is_complete);

@@ -13,9 +13,11 @@ struct head_facts {
 	const struct policy *policy;
 	const struct token_key *key;
 	const struct ledger *ledger;
-	const struct match_server *server;
+	const struct wire_server *server;
 	struct json *sources; /* list of {kind, name} */
 	struct json *audit; /* live captures only, or NULL */
+	struct json *sampling, *cost, *shedding, *probe; /* or NULL */
+	const char *ended; /* why, of live captures, or NULL */
 	struct json *identity; /* of --server-profile, or NULL */
 	struct json *lines; /* of log sources, or NULL */
 	struct json *log_requests; /* likewise {paired, unpaired} */

@@ -15,6 +15,9 @@
 #include "capture/wire/ledger.h"
 #include "core/model/request.h"
 
+/* In raw_request.edges[].value: the rest is the bind's index, not the literal's. */
+#define MATCH_EDGE_BIND 0x8000
+
 /* What sessions said of their server; the first one wins. */
 struct wire_server {
 	char address[PACKET_ADDRESS_MAX];
@@ -33,11 +36,12 @@ struct wire {
 	size_t held_n, held_max; /* bytes kept for requests in flight, and their cap */
 	bool has_failed; /* the sink refused something: *err is its */
 	struct err err;
+	struct pg_wire *pg; /* what Postgres sessions share; the dispatcher's to free */
 };
 
 struct conn_info {
 	struct flow_info flow;
-	int client; /* the flow's side: by SYN, port or what was said; -1 unknown */
+	int client; /* the flow's side: by SYN, port or what was said */
 	bool is_joined_late; /* its first bytes were not seen */
 	bool is_tls; /* the bytes given are decrypted */
 };
@@ -46,13 +50,22 @@ struct conn_protocol {
 	const char *name;
 	/* NULL: out of memory. */
 	void *(*open)(struct wire *w, const struct conn_info *info);
-	/* False: nothing more to learn from this connection. */
+	/* False: nothing more to learn from this connection; close() follows at once. */
 	bool (*bytes)(void *state, int side, struct slice bytes, int64_t time_ns);
 	/* The next missing_n bytes of that side will never come. */
 	bool (*gap)(void *state, int side, uint64_t missing_n, int64_t time_ns);
 	/* Ends what is open, counts the flow in the ledger, and frees. */
 	void (*close)(void *state, enum flow_end why, int64_t time_ns);
+	/* Both may be NULL. After bytes() said false: does TLS begin with the next byte?
+	 * Then the plain text comes as before, or encrypted() says that it never will. */
+	bool (*wants_tls)(const void *state);
+	void (*encrypted)(void *state, int64_t time_ns);
 };
+
+/* capture/wire/pgconn.c: PostgreSQL's protocol 3. */
+extern const struct conn_protocol conn_pg;
+struct pg_wire *pg_wire_new(size_t texts_max);
+void pg_wire_free(struct pg_wire *pg);
 
 /* capture/wire/http.c: HTTP/1.x and HTTP/2 in the clear. */
 extern const struct conn_protocol conn_http;

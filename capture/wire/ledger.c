@@ -25,6 +25,17 @@ static const char *const flow_names[FLOWS_KINDS] = {
 	[FLOWS_OTHER_PORT] = "other_port",
 };
 
+static const char *const encrypted_names[ENCRYPTED_REASONS] = {
+	[TLS_OPENING] = "handshake_unfinished",
+	[TLS_READING] = "read",
+	[TLS_NO_KEY] = "no_key",
+	[TLS_NO_HANDSHAKE] = "no_handshake",
+	[TLS_SUITE] = "suite",
+	[TLS_LOST] = "lost",
+	[TLS_BROKEN] = "broken",
+	[ENCRYPTED_GSS] = "gssapi",
+};
+
 static const char *const lost_names[LOST_REASONS] = {
 	[LOST_KERNEL] = "kernel_dropped",
 	[LOST_INTERFACE] = "interface_dropped",
@@ -87,6 +98,7 @@ struct json *ledger_json(const struct ledger *l)
 	json_set(j, "packets", packets);
 	json_set(j, "requests", requests);
 	json_set(j, "flows", counts_json(flow_names, l->flows, FLOWS_KINDS));
+	json_set(j, "encrypted", counts_json(encrypted_names, l->encrypted, ENCRYPTED_REASONS));
 	return j;
 }
 
@@ -129,5 +141,6 @@ void ledger_describe(const struct ledger *l, struct buf *to)
 	describe_counts(to, unpaired_names, l->requests_unpaired, UNPAIRED_REASONS, " (", ")");
 	buf_addf(to, ", in %" PRIu64 " sessions\n", l->sessions);
 	describe_counts(to, flow_names, l->flows, FLOWS_KINDS, "flows    ", "\n");
+	describe_counts(to, encrypted_names, l->encrypted, ENCRYPTED_REASONS, "unread   ", "\n");
 	describe_counts(to, lost_names, l->lost, LOST_REASONS, "lost     ", "\n");
 }

@@ -9,6 +9,7 @@
 #define REPROD_LEDGER_H
 
 #include "capture/wire/packet.h"
+#include "capture/wire/tls.h"
 #include "core/base/buf.h"
 #include "core/base/json.h"
 
@@ -53,12 +54,16 @@ enum ledger_lost {
 	LOST_REASONS,
 };
 
+/* encrypted[]: enum tls_state, and what GSSAPI encrypts. */
+enum { ENCRYPTED_GSS = TLS_BROKEN + 1, ENCRYPTED_REASONS };
+
 struct ledger {
 	uint64_t packets_seen, packets_decoded;
 	uint64_t packets_skipped[PACKET_VERDICTS];
 	uint64_t requests_seen, requests_paired;
 	uint64_t requests_unpaired[UNPAIRED_REASONS];
 	uint64_t flows[FLOWS_KINDS];
+	uint64_t encrypted[ENCRYPTED_REASONS]; /* why connections could not be read */
 	uint64_t lost[LOST_REASONS];
 	uint64_t prepares, sessions;
 	uint64_t requests_stored; /* records written, prepares not among them */
@@ -66,7 +71,7 @@ struct ledger {
 };
 
 bool ledger_balances(const struct ledger *l);
-/* {packets{seen, decoded, skipped{}}, requests{paired, unpaired{}}, flows{}} */
+/* {packets{seen, decoded, skipped{}}, requests{paired, unpaired{}}, flows{}, encrypted{}} */
 struct json *ledger_json(const struct ledger *l);
 struct json *ledger_lost_json(const struct ledger *l);
 /* A few lines for people. */

@@ -2,8 +2,55 @@
 
 #include <stdlib.h>
 
-#include "capture/wire/pgsession.h"
-#include "core/base/cursor.h"
+#include "capture/wire/detect.h"
+
+#if !__has_include("capture/wire/tls.c")
+#define tls_new(k, c, s) ((void)(s), (struct tls *)NULL)
+#define tls_feed(t, s, b, n) ((void)(n), false)
+#define tls_gap(t, s, n) false
+#define tls_state(t) TLS_NO_KEY
+#define tls_free(t) ((void)(t))
+#endif
+
+enum { LATE_CHUNKS_MAX = 16384, PIECES_MAX = 16 };
+
+struct match {
+	struct wire wire;
+	struct match_options options;
+};
+
+/* First bytes, until they tell. */
+struct piece {
+	size_t n;
+	int64_t time_ns;
+	int side;
+};
+
+struct opening {
+	struct buf bytes[2]; /* of each side */
+	struct piece pieces[PIECES_MAX];
+	size_t count;
+};
+
+enum stage {
+	STAGE_OPENING, /* the first bytes are being looked at */
+	STAGE_LATE, /* joined late, no evidence yet */
+	STAGE_READING,
+	STAGE_DARK, /* encrypted: only its end is awaited */
+};
+
+struct conn {
+	struct match *match;
+	struct conn_info info;
+	enum stage stage;
+	bool is_pg_port;
+	uint32_t late_chunks;
+	struct opening *opening; /* NULL: nothing held */
+	const struct conn_protocol *protocol; /* NULL: not known yet */
+	void *state;
+	struct tls *tls; /* when it is read through */
+	bool is_tls_over; /* the protocol wants no more of what is inside */
+};
 
 struct match *match_new(
 	const struct match_options *o, const struct request_sink *sink, struct ledger *ledger)
@@ -13,152 +60,48 @@ struct match *match_new(
 	if (!m)
 		return NULL;
 	m->options = *o;
-	if (!m->options.held_max)
-		m->options.held_max = 256 << 20;
-	m->sink = *sink;
-	m->ledger = ledger;
-	pg_texts_init(&m->texts, m->options.held_max / 2);
-	return m;
+	m->wire.sink = *sink;
+	m->wire.ledger = ledger;
+	m->wire.held_max = o->held_max ? o->held_max : 256 << 20;
+	m->wire.pg = pg_wire_new(m->wire.held_max / 2);
+	if (m->wire.pg)
+		return m;
+	free(m);
+	return NULL;
 }
 
 void match_free(struct match *m)
 {
 	if (!m)
 		return;
-	pg_request_free_pool(m);
-	pg_texts_free(&m->texts);
+	pg_wire_free(m->wire.pg);
 	free(m);
 }
 
 void match_set_time(struct match *m, int64_t now_ns)
 {
-	if (now_ns > m->now_ns)
-		m->now_ns = now_ns;
+	if (now_ns > m->wire.now_ns)
+		m->wire.now_ns = now_ns;
 }
 
 bool match_ok(const struct match *m, struct err *e)
 {
-	if (m->has_failed)
-		*e = m->err;
-	return !m->has_failed;
+	if (m->wire.has_failed)
+		*e = m->wire.err;
+	return !m->wire.has_failed;
 }
 
-const struct match_server *match_server(const struct match *m)
+const struct wire_server *match_server(const struct match *m)
 {
-	return &m->server;
+	return &m->wire.server;
 }
 
 uint32_t match_in_flight(const struct match *m)
 {
-	return m->in_flight;
+	return m->wire.in_flight[PROTOCOL_PG] + m->wire.in_flight[PROTOCOL_HTTP];
 }
 
-/* ---- sessions */
-
-static void emit_session(struct pg_session *s, int64_t close_ns)
-{
-	struct match *m = s->match;
-	int client = s->proto.client, server = !client;
-	char client_text[PACKET_ADDRESS_MAX], server_text[PACKET_ADDRESS_MAX];
-	struct raw_session raw = {
-		.id = s->id,
-		.protocol = PROTOCOL_PG,
-		.open_ns = s->open_ns,
-		.close_ns = close_ns,
-		.flags = s->flags,
-		.user = s->user,
-		.database = s->database,
-		.application = s->application,
-	};
-
-	raw.client = slice_of(
-		packet_address_text(&s->flow.address[client], s->flow.is_v6, false, client_text));
-	raw.server = slice_of(
-		packet_address_text(&s->flow.address[server], s->flow.is_v6, true, server_text));
-	if (!m->server.address[0]) {
-		packet_address_text(
-			&s->flow.address[server], s->flow.is_v6, false, m->server.address);
-		m->server.port = s->flow.address[server].port;
-	}
-	if (!m->has_failed && !m->sink.session(m->sink.data, &raw, &m->err))
-		m->has_failed = true;
-}
-
-static void begin_session(struct pg_session *s, int64_t open_ns)
-{
-	if (s->id)
-		return;
-	s->id = ++s->match->next_session;
-	s->open_ns = open_ns;
-	s->match->ledger->sessions++;
-	pg_names_init(&s->names, &s->match->texts);
-	emit_session(s, 0);
-}
-
-static void on_startup(void *data, struct slice parameters, int64_t time_ns)
-{
-	struct pg_session *s = data;
-	struct cursor c;
-
-	buf_add_slice(&s->startup, parameters);
-	c = cursor_of(s->startup.p, s->startup.n);
-	for (;;) {
-		struct slice name = cursor_cstring(&c), value = cursor_cstring(&c);
-
-		if (c.is_short || !name.n)
-			break;
-		if (slice_is(name, "user"))
-			s->user = value;
-		else if (slice_is(name, "database"))
-			s->database = value;
-		else if (slice_is(name, "application_name"))
-			s->application = value;
-		else if (slice_is(name, "replication") && value.n && !slice_is(value, "false") &&
-			 !slice_is(value, "off") && !slice_is(value, "0") && !slice_is(value, "no"))
-			s->flags |= SESSION_WALSENDER;
-	}
-	begin_session(s, time_ns);
-}
-
-static void on_message(void *data, const struct pg_message *m)
-{
-	struct pg_session *s = data;
-
-	if (!s->id) {
-		/* An answer in the clear before any startup: a refused SSLRequest. */
-		if (!s->proto.is_joined_late)
-			return;
-		s->flags |= SESSION_JOINED_LATE;
-		begin_session(s, m->start_ns);
-	}
-	if (s->flags & SESSION_WALSENDER)
-		return;
-	if (m->from_client)
-		pg_client_message(s, m);
-	else
-		pg_answer_message(s, m);
-}
-
-static void on_lost(void *data, bool from_client, int64_t time_ns)
-{
-	struct pg_session *s = data;
-
-	(void)time_ns;
-	if (!s->id || s->flags & SESSION_WALSENDER)
-		return;
-	if (from_client) {
-		pg_session_settle(s, false);
-		pg_names_forget_unnamed(&s->names);
-		pg_request_release(s, s->building);
-		s->building = NULL;
-		s->building_portal = NULL;
-		s->copying = NULL;
-	} else if (s->queue.count) {
-		s->is_blurry = true;
-	}
-}
-
-/* ---- the flow's callbacks */
+/* ---- beginning */
 
 static bool has_port(const struct match_options *o, uint16_t port)
 {
@@ -173,119 +116,318 @@ static bool has_port(const struct match_options *o, uint16_t port)
 static void *on_open(void *data, const struct flow_info *f)
 {
 	struct match *m = data;
-	struct pg_session *s;
-	struct pg_sink sink = { on_startup, on_message, on_lost, NULL };
+	struct ledger *l = m->wire.ledger;
+	struct conn *c;
 	int server_side = -1;
 
 	for (int i = 0; i < 2; i++)
 		if (has_port(&m->options, f->address[i].port))
 			server_side = server_side < 0 ? i : -1;
 	if (m->options.port_count && server_side < 0) {
-		m->ledger->flows[FLOWS_OTHER_PORT]++;
+		l->flows[FLOWS_OTHER_PORT]++;
 		return NULL;
 	}
-	s = calloc(1, sizeof *s);
-	if (!s) {
-		m->ledger->flows[FLOWS_SILENT]++;
+	c = calloc(1, sizeof *c);
+	if (!c) {
+		l->flows[FLOWS_SILENT]++;
 		return NULL;
 	}
-	s->match = m;
-	s->flow = *f;
-	s->state = s->emitted_state = '?';
-	s->open_ns = f->open_ns;
-	sink.data = s;
-	pg_proto_init(&s->proto, &sink, f->client, server_side);
-	return s;
+	c->match = m;
+	c->info = (struct conn_info){ .flow = *f, .client = f->client };
+	c->is_pg_port = server_side >= 0 && f->address[server_side].port == MATCH_PG_PORT;
+	if (f->client < 0) {
+		c->stage = STAGE_LATE;
+		c->info.is_joined_late = true;
+		c->info.client = server_side < 0 ? -1 : !server_side;
+	}
+	return c;
 }
 
-static void free_session(struct pg_session *s)
+static void drop_opening(struct conn *c)
 {
-	if (s->id) {
-		while (pg_queue_head(s))
-			pg_queue_pop(s);
-		pg_request_release(s, s->building);
-		pg_names_free(&s->names);
-	}
-	s->match->ledger->lost[LOST_RESYNC] +=
-		s->proto.resyncs - (s->proto.is_joined_late && s->proto.resyncs);
-	if (s->id)
-		s->match->ledger->lost[LOST_TCP_GAP] += s->gaps;
-	free(s->queue.entries);
-	free(s->edges);
-	buf_free(&s->startup);
-	pg_proto_free(&s->proto);
-	free(s);
+	if (!c->opening)
+		return;
+	buf_free(&c->opening->bytes[0]);
+	buf_free(&c->opening->bytes[1]);
+	free(c->opening);
+	c->opening = NULL;
 }
 
-static enum ledger_flow kind_of(const struct pg_session *s)
+/* The owner is gone after this. */
+static void free_conn(struct conn *c)
 {
-	if (s->flags & SESSION_WALSENDER)
-		return FLOWS_WALSENDER;
-	if (s->id)
-		return s->flags & SESSION_ENCRYPTED ? FLOWS_ENCRYPTED : FLOWS_POSTGRES;
-	if (s->proto.phase == PG_CANCEL)
-		return FLOWS_CANCEL;
-	if (s->proto.phase == PG_RUNNING)
-		return FLOWS_POSTGRES;
-	if (s->proto.phase == PG_OTHER && s->proto.other) {
-		if (strcmp(s->proto.other, "http") == 0)
-			return FLOWS_HTTP;
-		return strcmp(s->proto.other, "tls") == 0 ? FLOWS_TLS : FLOWS_OTHER;
-	}
-	return FLOWS_SILENT;
+	drop_opening(c);
+	tls_free(c->tls);
+	free(c);
 }
 
-/* What was read is told apart as soon as there is nothing more to learn; an encrypted
- * session stays until its flow ends. */
-static bool end_reading(struct pg_session *s)
+static bool end_as(struct conn *c, enum ledger_flow kind)
 {
-	if (s->proto.phase == PG_ENCRYPTED) {
-		s->flags |= SESSION_ENCRYPTED;
-		begin_session(s, s->flow.open_ns);
-		return true;
-	}
-	s->match->ledger->flows[kind_of(s)]++;
-	free_session(s);
+	c->match->wire.ledger->flows[kind]++;
 	return false;
 }
 
+static bool open_protocol(struct conn *c, const struct conn_protocol *p)
+{
+	c->state = p->open(&c->match->wire, &c->info);
+	if (!c->state)
+		return end_as(c, FLOWS_SILENT);
+	c->protocol = p;
+	c->stage = STAGE_READING;
+	return true;
+}
+
+static bool close_protocol(struct conn *c, enum flow_end why, int64_t time_ns)
+{
+	c->protocol->close(c->state, why, time_ns);
+	c->protocol = NULL;
+	c->state = NULL;
+	return false;
+}
+
+/* ---- TLS */
+
+/* Nothing inside can be read. What is known to be Postgres is a session all the same. */
+static bool go_dark(struct conn *c, enum tls_state why, int64_t time_ns)
+{
+	c->match->wire.ledger->encrypted[why]++;
+	tls_free(c->tls);
+	c->tls = NULL;
+	if (!c->protocol && !c->is_pg_port)
+		return end_as(c, FLOWS_TLS);
+	if (!c->protocol && !open_protocol(c, &conn_pg))
+		return false;
+	c->protocol->encrypted(c->state, time_ns);
+	c->stage = STAGE_DARK;
+	return true;
+}
+
+static bool read_bytes(struct conn *c, int side, struct slice bytes, int64_t time_ns);
+
+static bool on_plain(void *data, int side, struct slice plain, int64_t time_ns)
+{
+	struct conn *c = data;
+
+	c->is_tls_over = !read_bytes(c, side, plain, time_ns);
+	return !c->is_tls_over;
+}
+
+static bool begin_tls(struct conn *c, int64_t time_ns)
+{
+	struct tls_sink sink = { on_plain, c };
+
+	if (!c->match->options.tls_keys)
+		return go_dark(c, TLS_NO_KEY, time_ns);
+	c->tls = tls_new(c->match->options.tls_keys, c->info.client, &sink);
+	if (!c->tls)
+		return go_dark(c, TLS_NO_KEY, time_ns);
+	c->info.is_tls = true;
+	if (!c->protocol)
+		c->stage = STAGE_OPENING;
+	return true;
+}
+
+/* The key failed, or packets did: what was read so far stays. */
+static bool leave_tls(struct conn *c, int side, int64_t time_ns)
+{
+	enum tls_state why = tls_state(c->tls);
+
+	if (c->is_tls_over)
+		return false;
+	if (!c->protocol || (c->protocol->wants_tls && c->protocol->wants_tls(c->state)))
+		return go_dark(c, why, time_ns);
+	c->match->wire.ledger->encrypted[why]++;
+	c->protocol->gap(c->state, side, 1, time_ns);
+	c->stage = STAGE_DARK;
+	return true;
+}
+
+/* ---- bytes */
+
+static bool feed(struct conn *c, int side, struct slice bytes, int64_t time_ns);
+
+static bool hold(struct conn *c, int side, struct slice bytes, int64_t time_ns)
+{
+	struct opening *o = c->opening;
+
+	if (!o) {
+		o = c->opening = calloc(1, sizeof *o);
+		if (!o)
+			return end_as(c, FLOWS_SILENT);
+		buf_init(&o->bytes[0], DETECT_MAX);
+		buf_init(&o->bytes[1], DETECT_MAX);
+	}
+	if (o->count == PIECES_MAX || o->bytes[side].n + bytes.n > DETECT_MAX)
+		return end_as(c, FLOWS_OTHER);
+	o->pieces[o->count++] = (struct piece){ bytes.n, time_ns, side };
+	buf_add_slice(&o->bytes[side], bytes);
+	return true;
+}
+
+/* What was held goes to the protocol as it came. */
+static bool replay(struct conn *c)
+{
+	struct opening *o = c->opening;
+	size_t at[2] = { 0, 0 };
+	bool is_going_on = true;
+
+	c->opening = NULL;
+	for (size_t i = 0; i < o->count && is_going_on; i++) {
+		const struct piece *p = &o->pieces[i];
+		struct slice bytes = { o->bytes[p->side].p + at[p->side], p->n };
+
+		at[p->side] += p->n;
+		is_going_on = feed(c, p->side, bytes, p->time_ns);
+	}
+	buf_free(&o->bytes[0]);
+	buf_free(&o->bytes[1]);
+	free(o);
+	return is_going_on;
+}
+
+static bool begin_reading(struct conn *c, enum detect what, struct slice first, int64_t time_ns)
+{
+	switch (what) {
+	case DETECT_PG:
+		return open_protocol(c, &conn_pg);
+	case DETECT_HTTP:
+#if __has_include("capture/wire/http.c")
+		return open_protocol(c, &conn_http);
+#else
+		return end_as(c, FLOWS_HTTP);
+#endif
+	case DETECT_TLS:
+		if (c->info.is_tls)
+			return end_as(c, FLOWS_OTHER);
+		c->info.is_joined_late = false;
+		c->is_pg_port |= detect_hello_is_pg(first);
+		return begin_tls(c, time_ns);
+	case DETECT_TLS_LATE:
+		return go_dark(c, TLS_NO_HANDSHAKE, time_ns);
+	default:
+		return end_as(c, FLOWS_OTHER);
+	}
+}
+
+static bool open_by_first_bytes(struct conn *c, int side, struct slice bytes, int64_t time_ns)
+{
+	bool is_client = side == c->info.client;
+	struct slice first = bytes;
+	enum detect what;
+
+	if (c->opening && c->opening->bytes[side].n) {
+		if (!hold(c, side, bytes, time_ns))
+			return false;
+		first = buf_slice(&c->opening->bytes[side]);
+	}
+	what = is_client ? detect_client(first) : detect_server(first);
+	if (what == DETECT_MORE)
+		return first.p != bytes.p || hold(c, side, bytes, time_ns);
+	/* The server's bytes came after some of the client's: those decide. */
+	if (!c->opening)
+		return begin_reading(c, what, first, time_ns) && feed(c, side, bytes, time_ns);
+	if (first.p == bytes.p && !hold(c, side, bytes, time_ns))
+		return false;
+	return begin_reading(c, what, first, time_ns) && replay(c);
+}
+
+static bool open_by_chunk(struct conn *c, int side, struct slice bytes, int64_t time_ns)
+{
+	bool is_client = false;
+	enum detect what = detect_chunk(bytes, side, c->info.client, &is_client);
+
+	if (what == DETECT_NONE)
+		return ++c->late_chunks < LATE_CHUNKS_MAX || end_as(c, FLOWS_OTHER);
+	if (what != DETECT_TLS_LATE || c->info.client < 0)
+		c->info.client = is_client ? side : !side;
+	return begin_reading(c, what, bytes, time_ns) && feed(c, side, bytes, time_ns);
+}
+
+/* Plain bytes, from the wire or from inside TLS. */
+static bool read_bytes(struct conn *c, int side, struct slice bytes, int64_t time_ns)
+{
+	if (c->stage == STAGE_READING) {
+		if (c->protocol->bytes(c->state, side, bytes, time_ns))
+			return true;
+		if (!c->info.is_tls && c->protocol->wants_tls && c->protocol->wants_tls(c->state))
+			return begin_tls(c, time_ns);
+		return close_protocol(c, FLOW_CLOSED, time_ns);
+	}
+	if (c->stage == STAGE_OPENING)
+		return open_by_first_bytes(c, side, bytes, time_ns);
+	return c->stage == STAGE_DARK || open_by_chunk(c, side, bytes, time_ns);
+}
+
+static bool feed(struct conn *c, int side, struct slice bytes, int64_t time_ns)
+{
+	if (!c->tls || c->stage == STAGE_DARK)
+		return read_bytes(c, side, bytes, time_ns);
+	return tls_feed(c->tls, side, bytes, time_ns) || leave_tls(c, side, time_ns);
+}
+
+/* ---- the flow's callbacks */
+
 static bool on_bytes(void *data, void *owner, int side, struct slice bytes, int64_t time_ns)
 {
-	struct pg_session *s = owner;
-	struct match *m = data;
+	struct conn *c = owner;
 
-	if (s->flags & (SESSION_ENCRYPTED | SESSION_WALSENDER))
+	(void)data;
+	if (feed(c, side, bytes, time_ns))
 		return true;
-	return pg_proto_feed(&s->proto, side, bytes, time_ns, m->now_ns) || end_reading(s);
+	free_conn(c);
+	return false;
+}
+
+static bool gap(struct conn *c, int side, uint64_t missing_n, int64_t time_ns)
+{
+	if (c->stage == STAGE_DARK || c->stage == STAGE_LATE)
+		return true;
+	if (c->tls)
+		return tls_gap(c->tls, side, missing_n) || leave_tls(c, side, time_ns);
+	if (c->stage == STAGE_READING)
+		return c->protocol->gap(c->state, side, missing_n, time_ns) ||
+		       close_protocol(c, FLOW_CLOSED, time_ns);
+	drop_opening(c);
+	c->info.is_joined_late = true;
+	c->stage = STAGE_LATE;
+	return true;
 }
 
 static bool on_gap(void *data, void *owner, int side, uint64_t missing_n, int64_t time_ns)
 {
-	struct pg_session *s = owner;
-	struct match *m = data;
+	struct conn *c = owner;
 
-	(void)time_ns;
-	if (s->flags & (SESSION_ENCRYPTED | SESSION_WALSENDER))
+	(void)data;
+	if (gap(c, side, missing_n, time_ns))
 		return true;
-	s->gaps++;
-	return pg_proto_gap(&s->proto, side, missing_n, m->now_ns) || end_reading(s);
+	free_conn(c);
+	return false;
+}
+
+static enum ledger_flow kind_of_unread(const struct conn *c)
+{
+	if (c->tls)
+		return c->is_pg_port ? FLOWS_ENCRYPTED : FLOWS_TLS;
+	return c->late_chunks >= 64 ? FLOWS_OTHER : FLOWS_SILENT;
 }
 
 static void on_close(void *data, void *owner, enum flow_end why, int64_t time_ns)
 {
-	struct pg_session *s = owner;
-	struct match *m = data;
-	int64_t end_ns = time_ns > m->now_ns ? time_ns : m->now_ns;
+	struct conn *c = owner;
+	struct ledger *l = c->match->wire.ledger;
 
-	m->ledger->flows[kind_of(s)]++;
-	m->ledger->lost[LOST_EVICTED] += why == FLOW_EVICTED;
-	if (s->id) {
-		pg_queue_give_up(s, s->is_blurry ? REQUEST_GAP : 0, end_ns);
-		if (why == FLOW_EVICTED || why == FLOW_INPUT_ENDED || why == FLOW_REUSED)
-			s->flags |= SESSION_UNCLOSED;
-		emit_session(s, end_ns);
+	(void)data;
+	l->lost[LOST_EVICTED] += why == FLOW_EVICTED;
+	if (c->tls && c->stage != STAGE_DARK && tls_state(c->tls) != TLS_READING) {
+		l->encrypted[tls_state(c->tls)]++;
+		if (c->protocol && c->protocol->wants_tls && c->protocol->wants_tls(c->state))
+			c->protocol->encrypted(c->state, time_ns);
 	}
-	free_session(s);
+	if (c->protocol)
+		close_protocol(c, why, time_ns);
+	else
+		l->flows[kind_of_unread(c)]++;
+	free_conn(c);
 }
 
 struct flow_sink match_flow_sink(struct match *m)

@@ -136,8 +136,8 @@ static void count_stray(struct pg_session *s)
 	if (!s->has_stray)
 		return;
 	s->has_stray = false;
-	s->match->ledger->requests_seen++;
-	s->match->ledger->requests_unpaired[UNPAIRED_NO_REQUEST]++;
+	s->wire->ledger->requests_seen++;
+	s->wire->ledger->requests_unpaired[UNPAIRED_NO_REQUEST]++;
 }
 
 static void ready(struct pg_session *s, const struct pg_message *m)
@@ -501,7 +501,7 @@ static void parameter_status(struct pg_session *s, const struct pg_message *m)
 {
 	struct cursor c = cursor_of(m->body.p, m->body.n);
 	struct slice name = cursor_cstring(&c), value = cursor_cstring(&c);
-	struct match_server *server = &s->match->server;
+	struct wire_server *server = &s->wire->server;
 
 	if (c.is_short)
 		return;

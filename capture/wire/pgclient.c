@@ -102,7 +102,7 @@ static void query(struct pg_session *s, const struct pg_message *m)
 	if (m->is_whole) {
 		pg_request_set_text(s, r, text);
 	} else {
-		s->match->ledger->lost[LOST_TEXT]++;
+		s->wire->ledger->lost[LOST_TEXT]++;
 		r->raw.flags |= REQUEST_VALUE_LOST;
 	}
 	drop_building(s);
@@ -132,7 +132,7 @@ static void parse(struct pg_session *s, const struct pg_message *m)
 		return;
 	}
 	if (!st->text)
-		s->match->ledger->lost[LOST_TEXT]++;
+		s->wire->ledger->lost[LOST_TEXT]++;
 	else
 		st->is_generating = pg_text_generates(st->text->text);
 	if (is_known && (size_t)count * 4 <= cursor_left(&c)) {
@@ -321,12 +321,12 @@ static void copy_data(struct pg_session *s, const struct pg_message *m)
 		r->is_copy_cut = true;
 		buf_free(&r->copy);
 		buf_init(&r->copy, PG_COPY_KEPT_MAX);
-		s->match->held_n -= before_n;
+		s->wire->held_n -= before_n;
 		r->held_n -= before_n;
 		return;
 	}
 	r->held_n += m->body.n;
-	s->match->held_n += m->body.n;
+	s->wire->held_n += m->body.n;
 }
 
 static void end_copy(struct pg_session *s, const struct pg_message *m)
@@ -376,8 +376,8 @@ void pg_client_message(struct pg_session *s, const struct pg_message *m)
 	default: /* Flush, Terminate, passwords */
 		break;
 	}
-	if (s->match->held_n > s->match->options.held_max) {
-		pg_queue_give_up(s, REQUEST_SHED, s->match->now_ns);
+	if (s->wire->held_n > s->wire->held_max) {
+		pg_queue_give_up(s, REQUEST_SHED, s->wire->now_ns);
 		s->is_blurry = true;
 	}
 }

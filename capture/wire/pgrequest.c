@@ -16,7 +16,7 @@ static void free_request(struct pg_request *r)
 	free(r);
 }
 
-void pg_request_free_pool(struct match *m)
+void pg_request_free_pool(struct pg_wire *m)
 {
 	while (m->pool) {
 		struct pg_request *r = m->pool;
@@ -27,7 +27,7 @@ void pg_request_free_pool(struct match *m)
 	m->pool_count = 0;
 }
 
-static struct pg_request *take_request(struct match *m)
+static struct pg_request *take_request(struct pg_wire *m)
 {
 	struct pg_request *r = m->pool;
 
@@ -46,13 +46,13 @@ static struct pg_request *take_request(struct match *m)
 
 static void recycle(struct pg_session *s, struct pg_request *r)
 {
-	struct match *m = s->match;
+	struct pg_wire *m = s->wire->pg;
 	struct buf body = r->body, copy = r->copy;
 	struct raw_value *values = r->values;
 	size_t value_cap = r->value_cap;
 
 	pg_statement_drop(&s->names, r->statement);
-	m->held_n -= r->held_n;
+	s->wire->held_n -= r->held_n;
 	if (m->pool_count >= POOL_MAX || body.cap > PG_COPY_MAX || copy.cap > PG_COPY_MAX ||
 		value_cap > VALUES_KEPT) {
 		free_request(r);
@@ -82,11 +82,11 @@ static bool is_counted(const struct pg_request *r)
 
 struct pg_request *pg_request_open(struct pg_session *s, enum form form, int64_t start_ns)
 {
-	struct match *m = s->match;
-	struct pg_request *r = take_request(m);
+	struct wire *w = s->wire;
+	struct pg_request *r = take_request(w->pg);
 
 	if (!r) {
-		m->has_failed = !err_set(&m->err, ERR_ENV, "out of memory");
+		w->has_failed = !err_set(&w->err, ERR_ENV, "out of memory");
 		return NULL;
 	}
 	r->refs = 1;
@@ -94,11 +94,11 @@ struct pg_request *pg_request_open(struct pg_session *s, enum form form, int64_t
 	r->raw.form = (uint8_t)form;
 	r->raw.start_ns = start_ns;
 	if (form != FORM_PREPARE) {
-		m->in_flight++;
-		m->ledger->requests_seen++;
-		m->ledger->undecided++;
+		w->in_flight[PROTOCOL_PG]++;
+		w->ledger->requests_seen++;
+		w->ledger->undecided++;
 	}
-	r->raw.in_flight = m->in_flight;
+	r->raw.in_flight = w->in_flight[PROTOCOL_PG];
 	return r;
 }
 
@@ -108,9 +108,9 @@ void pg_request_release(struct pg_session *s, struct pg_request *r)
 		return;
 	if (!r->is_emitted && is_counted(r)) {
 		/* Parsed or bound, never executed: no request after all. */
-		s->match->in_flight -= !r->is_complete;
-		s->match->ledger->requests_seen--;
-		s->match->ledger->undecided--;
+		s->wire->in_flight[PROTOCOL_PG] -= !r->is_complete;
+		s->wire->ledger->requests_seen--;
+		s->wire->ledger->undecided--;
 	}
 	recycle(s, r);
 }
@@ -119,7 +119,7 @@ void pg_request_complete(struct pg_session *s, struct pg_request *r, int64_t end
 {
 	r->raw.end_ns = end_ns < r->raw.start_ns ? r->raw.start_ns : end_ns;
 	if (!r->is_complete && is_counted(r))
-		s->match->in_flight--;
+		s->wire->in_flight[PROTOCOL_PG]--;
 	r->is_complete = true;
 }
 
@@ -159,14 +159,14 @@ static void set_text(struct pg_request *r)
 
 void pg_request_emit(struct pg_session *s, struct pg_request *r)
 {
-	struct match *m = s->match;
+	struct wire *w = s->wire;
 	struct raw_request *q = &r->raw;
 
 	if (r->is_emitted)
 		return;
 	r->is_emitted = true;
 	if (!r->is_complete)
-		pg_request_complete(s, r, m->now_ns);
+		pg_request_complete(s, r, w->now_ns);
 	set_text(r);
 	q->is_backslash_escape = s->is_backslash_escape;
 	q->seq = s->next_seq++;
@@ -182,11 +182,10 @@ void pg_request_emit(struct pg_session *s, struct pg_request *r)
 	q->copy_data = r->is_copy_cut ? (struct slice){ 0 } : buf_slice(&r->copy);
 	if (r->is_copy_cut) {
 		q->flags |= REQUEST_VALUE_LOST;
-		m->ledger->lost[LOST_COPY]++;
+		w->ledger->lost[LOST_COPY]++;
 	}
-	count_emitted(m->ledger, q);
-	if (!m->has_failed && !m->sink.request(m->sink.data, q, &m->err))
-		m->has_failed = true;
+	count_emitted(w->ledger, q);
+	wire_request(w, q);
 }
 
 bool pg_request_set_sqlstate(struct pg_request *r, const char *code)
@@ -222,7 +221,7 @@ static void keep_body(struct pg_session *s, struct pg_request *r, struct slice b
 {
 	buf_add_slice(&r->body, bytes);
 	r->held_n += bytes.n;
-	s->match->held_n += bytes.n;
+	s->wire->held_n += bytes.n;
 }
 
 void pg_request_find_literals(struct pg_session *s, struct pg_request *r, struct slice text)
@@ -395,7 +394,7 @@ bool pg_queue_push(struct pg_session *s, enum pg_expected kind, struct pg_reques
 	struct pg_queue *q = &s->queue;
 
 	if (q->count == q->size && !grow_queue(q)) {
-		pg_queue_give_up(s, REQUEST_SHED, s->match->now_ns);
+		pg_queue_give_up(s, REQUEST_SHED, s->wire->now_ns);
 		s->is_blurry = true;
 		if (r && r->is_executed && !r->is_emitted) {
 			r->raw.flags |= REQUEST_SHED | REQUEST_UNANSWERED;

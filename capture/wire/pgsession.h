@@ -1,8 +1,8 @@
 /*
- * pgsession.h - one Postgres session while it is being read; for match.c,
+ * pgsession.h - one Postgres session while it is being read; for pgconn.c,
  * pgrequest.c, pgclient.c and pganswer.c alone.
  *
- * A request is owned by the match's pool and counted: by the session while it is
+ * A request is owned by the capture's pool and counted: by the session while it is
  * being built or waits for its Sync, and by each queue entry. When the last
  * reference goes it returns to the pool; one that was never executed and did not
  * fail was no request.
@@ -10,7 +10,7 @@
 #ifndef REPROD_PGSESSION_H
 #define REPROD_PGSESSION_H
 
-#include "capture/wire/match.h"
+#include "capture/wire/conn.h"
 #include "capture/wire/pgedges.h"
 #include "capture/wire/pgnames.h"
 #include "capture/wire/proto_pg.h"
@@ -63,8 +63,8 @@ struct pg_queue {
 };
 
 struct pg_session {
-	struct match *match;
-	struct flow_info flow;
+	struct wire *wire;
+	struct conn_info info;
 	struct pg_proto proto;
 	uint64_t id; /* 0: not (yet) a session */
 	uint32_t flags;
@@ -91,20 +91,11 @@ struct pg_session {
 	bool is_copy_ending; /* COPY data was all sent: syncs count again */
 };
 
-struct match {
-	struct match_options options;
-	struct request_sink sink;
-	struct ledger *ledger;
-	struct match_server server;
+/* What all Postgres sessions of a capture share. */
+struct pg_wire {
 	struct pg_texts texts;
 	struct pg_request *pool;
 	size_t pool_count;
-	uint64_t next_session;
-	uint32_t in_flight;
-	size_t held_n;
-	int64_t now_ns;
-	bool has_failed;
-	struct err err;
 };
 
 /* pgrequest.c */
@@ -119,7 +110,7 @@ void pg_request_find_literals(struct pg_session *s, struct pg_request *r, struct
 void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice body, size_t names_n,
 	bool is_whole);
 bool pg_request_set_sqlstate(struct pg_request *r, const char *code);
-void pg_request_free_pool(struct match *m);
+void pg_request_free_pool(struct pg_wire *m);
 
 bool pg_queue_push(struct pg_session *s, enum pg_expected kind, struct pg_request *r);
 static inline struct pg_entry *pg_queue_head(const struct pg_session *s)

@@ -2,23 +2,17 @@
 
 #include "capture/wire/pgdetect.h"
 
-enum { UNDECIDED_MAX = 64, HEADER_N = 5 };
+enum { HEADER_N = 5 };
 
-void pg_proto_init(struct pg_proto *p, const struct pg_sink *sink, int client, int server_port_side)
+void pg_proto_init(struct pg_proto *p, const struct pg_sink *sink, bool is_joined_late)
 {
-	*p = (struct pg_proto){
-		.sink = *sink, .client = client, .is_pg_port = server_port_side >= 0
-	};
+	*p = (struct pg_proto){ .sink = *sink, .is_joined_late = is_joined_late };
 	for (int i = 0; i < 2; i++)
 		buf_init(&p->side[i].partial, PG_BODY_MAX + HEADER_N);
-	if (client >= 0) {
+	if (is_joined_late)
+		p->side[0].is_lost = p->side[1].is_lost = true;
+	else
 		p->side[0].is_startup = true;
-		return;
-	}
-	p->is_joined_late = true;
-	p->side[0].is_lost = p->side[1].is_lost = true;
-	if (server_port_side >= 0)
-		p->client = !server_port_side;
 }
 
 void pg_proto_free(struct pg_proto *p)
@@ -27,10 +21,9 @@ void pg_proto_free(struct pg_proto *p)
 	buf_free(&p->side[1].partial);
 }
 
-static bool end_as(struct pg_proto *p, enum pg_phase phase, const char *other)
+static bool end_as(struct pg_proto *p, enum pg_phase phase)
 {
 	p->phase = phase;
-	p->other = other;
 	return false;
 }
 
@@ -169,12 +162,10 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 			continue;
 		switch (kind) {
 		case PG_STARTUP_TLS:
-			return end_as(p,
-				p->phase == PG_RUNNING || p->is_pg_port ? PG_ENCRYPTED : PG_OTHER,
-				"tls");
+			return end_as(p, PG_ENCRYPTED);
 		case PG_STARTUP_CANCEL:
 			buf_reset(&side->partial);
-			return end_as(p, PG_CANCEL, NULL);
+			return end_as(p, PG_CANCEL);
 		case PG_STARTUP_ASKS:
 			p->phase = PG_RUNNING;
 			p->awaits_bare_byte = true;
@@ -187,7 +178,7 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 				side->partial_ns);
 			break;
 		default:
-			return end_as(p, PG_OTHER, other);
+			return end_as(p, PG_OTHER);
 		}
 		buf_reset(&side->partial);
 	}
@@ -201,7 +192,7 @@ static bool take_bare_byte(struct pg_proto *p, struct chunk *c)
 
 	p->awaits_bare_byte = false;
 	if (answer == 'S' || answer == 'G')
-		return end_as(p, PG_ENCRYPTED, "tls");
+		return end_as(p, answer == 'S' ? PG_TLS : PG_ENCRYPTED);
 	/* Old servers answer a request they do not know with an ErrorResponse. */
 	if (answer == 'N')
 		advance(c, 1);
@@ -209,22 +200,6 @@ static bool take_bare_byte(struct pg_proto *p, struct chunk *c)
 }
 
 /* ---- chunks */
-
-static bool decide(struct pg_proto *p, int flow_side, struct slice bytes)
-{
-	const char *other = NULL;
-	int guess = pg_guess_sender(bytes, &other);
-
-	if (guess >= 0) {
-		p->client = guess == 0 ? flow_side : !flow_side;
-		return true;
-	}
-	if (other)
-		return end_as(p, PG_OTHER, other);
-	if (++p->undecided >= UNDECIDED_MAX)
-		return end_as(p, PG_OTHER, "other");
-	return true;
-}
 
 /* At a boundary again? Then what comes before it is dropped. */
 static bool find_boundary(struct pg_proto *p, bool from_client, struct chunk *c)
@@ -240,75 +215,56 @@ static bool find_boundary(struct pg_proto *p, bool from_client, struct chunk *c)
 	return true;
 }
 
-static bool feed_late_joined(struct pg_proto *p, bool from_client, struct chunk *c)
+/* The SYN alone may have been missed: then the startup comes after all. */
+static void look_for_startup(struct pg_proto *p, struct slice bytes)
 {
 	const char *other = NULL;
-	enum pg_startup kind;
+	enum pg_startup kind = pg_startup_kind(bytes, &other);
 
-	/* A startup may come after all: the SYN alone was missed. */
-	if (!from_client || p->phase != PG_UNDECIDED)
-		return true;
-	kind = pg_startup_kind(c->rest, &other);
-	if (kind == PG_STARTUP_SESSION || kind == PG_STARTUP_ASKS || kind == PG_STARTUP_CANCEL) {
-		p->side[0].is_startup = true;
-		p->side[0].is_lost = p->side[1].is_lost = false;
-		p->is_joined_late = false;
-	} else if (kind == PG_STARTUP_TLS) {
-		return end_as(p, p->is_pg_port ? PG_ENCRYPTED : PG_OTHER, "tls");
-	}
-	return true;
+	if (kind != PG_STARTUP_SESSION && kind != PG_STARTUP_ASKS && kind != PG_STARTUP_CANCEL)
+		return;
+	p->side[0].is_startup = true;
+	p->side[0].is_lost = p->side[1].is_lost = false;
+	p->is_joined_late = false;
 }
 
 bool pg_proto_feed(
-	struct pg_proto *p, int flow_side, struct slice bytes, int64_t time_ns, int64_t now_ns)
+	struct pg_proto *p, bool from_client, struct slice bytes, int64_t time_ns, int64_t now_ns)
 {
 	struct chunk c = { bytes, time_ns, now_ns };
-	bool from_client;
 
-	if (p->client < 0 && !decide(p, flow_side, bytes))
-		return false;
-	if (p->client < 0)
-		return true;
-	from_client = flow_side == p->client;
-	if (p->is_joined_late && !feed_late_joined(p, from_client, &c))
-		return false;
+	if (p->phase == PG_TLS)
+		p->phase = PG_RUNNING;
+	if (p->is_joined_late && from_client && p->phase == PG_UNDECIDED)
+		look_for_startup(p, bytes);
 	if (!from_client && p->phase == PG_UNDECIDED && !p->side[1].is_lost)
 		/* Servers that speak first are not Postgres. */
-		return end_as(p, PG_OTHER, "other");
+		return end_as(p, PG_OTHER);
 	if (from_client && p->side[0].is_startup && !take_startup(p, &c))
 		return false;
 	if (!from_client && p->awaits_bare_byte && c.rest.n && !take_bare_byte(p, &c))
 		return false;
-	if (!c.rest.n)
+	if (!c.rest.n || (p->side[!from_client].is_lost && !find_boundary(p, from_client, &c)))
 		return true;
-	if (p->side[!from_client].is_lost && !find_boundary(p, from_client, &c)) {
-		if (p->phase != PG_UNDECIDED || ++p->undecided < UNDECIDED_MAX)
-			return true;
-		return end_as(p, PG_OTHER, "other");
-	}
 	if (!cut_messages(p, from_client, &c))
 		lose_side(p, from_client, now_ns);
 	return true;
 }
 
-bool pg_proto_gap(struct pg_proto *p, int flow_side, uint64_t missing_n, int64_t now_ns)
+void pg_proto_gap(struct pg_proto *p, bool from_client, uint64_t missing_n, int64_t now_ns)
 {
-	bool from_client = flow_side == p->client;
 	struct pg_side *side = &p->side[!from_client];
 
-	if (p->client < 0)
-		return true;
 	/* Inside a body that is skipped anyway nothing is lost. */
 	if (side->skip_n > missing_n) {
 		side->skip_n -= missing_n;
-		return true;
+		return;
 	}
 	if (side->is_startup || p->awaits_bare_byte) {
-		side->is_startup = false;
+		p->side[0].is_startup = false;
 		p->awaits_bare_byte = false;
 		p->is_joined_late = true;
 		p->side[1].is_lost = true;
 	}
 	lose_side(p, from_client, now_ns);
-	return true;
 }

@@ -1,10 +1,9 @@
 /*
  * proto_pg.h - the bytes of one connection cut into PostgreSQL messages.
  *
- * Protocol 3.0 to 3.2 (PostgreSQL manual, chapter 55). Recognises the protocol by
- * its startup packet, by a port that is known to be Postgres, or, when the start
- * was not seen, by a chain of valid headers; names what else it may be. After a
- * gap it waits for the next message boundary. Bodies nobody needs (passwords,
+ * Protocol 3.0 to 3.2 (PostgreSQL manual, chapter 55). Begins
+ * with the startup packet or, when the start was not seen, at the first message
+ * boundary. After a gap it waits for the next one. Bodies nobody needs (passwords,
  * cancel keys, large rows) are skipped by their length and never kept. What is
  * kept of an unfinished message is at most PG_BODY_MAX bytes. Message bodies are
  * borrowed for the call.
@@ -21,6 +20,7 @@
 enum pg_phase {
 	PG_UNDECIDED,
 	PG_RUNNING,
+	PG_TLS, /* an SSLRequest was granted: what is fed next is the plain text inside */
 	PG_ENCRYPTED, /* nothing more to be read */
 	PG_CANCEL, /* a cancel request: no session */
 	PG_OTHER, /* not Postgres */
@@ -56,23 +56,16 @@ struct pg_proto {
 	struct pg_side side[2]; /* 0 client, 1 server */
 	struct pg_sink sink;
 	enum pg_phase phase;
-	int client; /* the flow's side, -1 unknown */
-	bool is_pg_port;
 	bool awaits_bare_byte; /* the answer to SSLRequest or GSSENCRequest */
 	bool is_joined_late;
-	uint32_t undecided; /* chunks without evidence */
-	const char *other; /* PG_OTHER: "http", "tls", "other" */
 	uint64_t resyncs;
 };
 
-/* client: the flow's side that sent the SYN, or -1; server_port_side: the side whose
- * port is known to be a Postgres server's, or -1. */
-void pg_proto_init(
-	struct pg_proto *p, const struct pg_sink *sink, int client, int server_port_side);
+void pg_proto_init(struct pg_proto *p, const struct pg_sink *sink, bool is_joined_late);
 void pg_proto_free(struct pg_proto *p);
 /* False: there is nothing more to learn from this connection (see phase). */
 bool pg_proto_feed(
-	struct pg_proto *p, int flow_side, struct slice bytes, int64_t time_ns, int64_t now_ns);
-bool pg_proto_gap(struct pg_proto *p, int flow_side, uint64_t missing_n, int64_t now_ns);
+	struct pg_proto *p, bool from_client, struct slice bytes, int64_t time_ns, int64_t now_ns);
+void pg_proto_gap(struct pg_proto *p, bool from_client, uint64_t missing_n, int64_t now_ns);
 
 #endif

@@ -33,18 +33,18 @@ struct fixture {
 	struct buf b;
 };
 
-static struct fixture *begin(int client, int port_side)
+static struct fixture *begin(bool is_joined_late)
 {
 	struct fixture *x = calloc(1, sizeof *x);
 	struct pg_sink sink = { on_startup, on_message, on_lost, &x->heard };
 
-	pg_proto_init(&x->proto, &sink, client, port_side);
+	pg_proto_init(&x->proto, &sink, is_joined_late);
 	return x;
 }
 
 static bool feed(struct fixture *x, int side)
 {
-	bool goes_on = pg_proto_feed(&x->proto, side, buf_slice(&x->b), 1, 1);
+	bool goes_on = pg_proto_feed(&x->proto, side == 0, buf_slice(&x->b), 1, 1);
 
 	buf_reset(&x->b);
 	return goes_on;
@@ -61,7 +61,7 @@ static void end(struct fixture *x)
 static void secrets_never_leave_it(void **state)
 {
 	(void)state;
-	struct fixture *x = begin(0, -1);
+	struct fixture *x = begin(false);
 
 	wire_startup(&x->b, 196608, "u", "d");
 	feed(x, 0);
@@ -79,7 +79,7 @@ static void secrets_never_leave_it(void **state)
 static void large_bodies_are_skipped_by_length(void **state)
 {
 	(void)state;
-	struct fixture *x = begin(0, -1);
+	struct fixture *x = begin(false);
 	static char big[300000];
 
 	wire_startup(&x->b, 196608, "u", "d");
@@ -100,7 +100,7 @@ static void large_bodies_are_skipped_by_length(void **state)
 static void a_gap_inside_a_skipped_body_loses_nothing(void **state)
 {
 	(void)state;
-	struct fixture *x = begin(0, -1);
+	struct fixture *x = begin(false);
 	char part[1000] = { 0 };
 
 	wire_startup(&x->b, 196608, "u", "d");
@@ -108,7 +108,7 @@ static void a_gap_inside_a_skipped_body_loses_nothing(void **state)
 	buf_add(&x->b, "d\0\0\x27\x14", 5); /* 10004 */
 	buf_add(&x->b, part, 1000);
 	feed(x, 1);
-	assert_true(pg_proto_gap(&x->proto, 1, 8000, 1));
+	pg_proto_gap(&x->proto, false, 8000, 1);
 	buf_add(&x->b, part, 1000);
 	wire_ready(&x->b, 'I');
 	feed(x, 1);
@@ -119,7 +119,7 @@ static void a_gap_inside_a_skipped_body_loses_nothing(void **state)
 static void garbage_is_left_at_the_next_boundary(void **state)
 {
 	(void)state;
-	struct fixture *x = begin(0, -1);
+	struct fixture *x = begin(false);
 
 	wire_startup(&x->b, 196608, "u", "d");
 	feed(x, 0);
@@ -134,76 +134,10 @@ static void garbage_is_left_at_the_next_boundary(void **state)
 	end(x);
 }
 
-static void without_a_syn_the_bytes_tell_who_is_who(void **state)
-{
-	(void)state;
-	struct fixture *x = begin(-1, -1);
-
-	buf_add_text(&x->b, "in the middle of a row");
-	assert_true(feed(x, 0));
-	wire_query(&x->b, "select 1");
-	assert_true(feed(x, 1));
-	assert_int_equal(x->proto.client, 1);
-	assert_string_equal(buf_text(&x->heard.text), "cQ9 ");
-	end(x);
-	x = begin(-1, -1);
-	wire_done(&x->b, "SELECT 1");
-	wire_ready(&x->b, 'I');
-	assert_true(feed(x, 0));
-	assert_int_equal(x->proto.client, 1);
-	assert_string_equal(buf_text(&x->heard.text), "sC9 sZ1 ");
-	end(x);
-}
-
-static void a_known_port_is_the_server(void **state)
-{
-	(void)state;
-	struct fixture *x = begin(-1, 0);
-
-	assert_int_equal(x->proto.client, 1);
-	wire_parse(&x->b, "s", "select 1");
-	wire_bind(&x->b, "", "s", NULL);
-	assert_true(feed(x, 1));
-	assert_string_equal(buf_text(&x->heard.text), "cP13 cB9 ");
-	end(x);
-}
-
-static void strangers_are_given_up(void **state)
-{
-	(void)state;
-	struct fixture *x = begin(-1, -1);
-	int n = 0;
-
-	do {
-		buf_add_text(&x->b, "some other protocol");
-		n++;
-	} while (feed(x, 0) && n < 1000);
-	assert_int_equal(n, 64);
-	assert_int_equal(x->proto.phase, PG_OTHER);
-	end(x);
-}
-
-static void direct_tls_on_a_postgres_port_is_encrypted_postgres(void **state)
-{
-	(void)state;
-	struct fixture *x = begin(0, 1);
-
-	buf_add(&x->b, "\x16\3\1\2\0\1\0\1\xfc", 9);
-	assert_false(feed(x, 0));
-	assert_int_equal(x->proto.phase, PG_ENCRYPTED);
-	end(x);
-	x = begin(0, -1);
-	buf_add(&x->b, "\x16\3\1\2\0\1\0\1\xfc", 9);
-	assert_false(feed(x, 0));
-	assert_int_equal(x->proto.phase, PG_OTHER);
-	assert_string_equal(x->proto.other, "tls");
-	end(x);
-}
-
 static void an_old_server_answers_gssenc_with_an_error(void **state)
 {
 	(void)state;
-	struct fixture *x = begin(0, -1);
+	struct fixture *x = begin(false);
 
 	wire_code(&x->b, 80877104);
 	assert_true(feed(x, 0));
@@ -248,10 +182,6 @@ int main(void)
 		cmocka_unit_test(large_bodies_are_skipped_by_length),
 		cmocka_unit_test(a_gap_inside_a_skipped_body_loses_nothing),
 		cmocka_unit_test(garbage_is_left_at_the_next_boundary),
-		cmocka_unit_test(without_a_syn_the_bytes_tell_who_is_who),
-		cmocka_unit_test(a_known_port_is_the_server),
-		cmocka_unit_test(strangers_are_given_up),
-		cmocka_unit_test(direct_tls_on_a_postgres_port_is_encrypted_postgres),
 		cmocka_unit_test(an_old_server_answers_gssenc_with_an_error),
 		cmocka_unit_test(startup_kinds_are_told_apart),
 	};

@@ -1,0 +1,154 @@
+#include "capture/wire/detect.h"
+
+#include "capture/wire/pgdetect.h"
+
+enum { METHOD_MAX = 24 };
+
+static bool begins(struct slice b, const char *word)
+{
+	size_t n = strlen(word);
+
+	return b.n >= n && memcmp(b.p, word, n) == 0;
+}
+
+static bool is_tls(struct slice b, unsigned char type)
+{
+	return b.n >= 3 && (unsigned char)b.p[0] == type && b.p[1] == 3 &&
+	       (unsigned char)b.p[2] <= 4;
+}
+
+/* ---- HTTP: a request line (RFC 9112, section 3), also of methods nobody knows */
+
+static size_t method_n(struct slice b)
+{
+	size_t n = 0;
+
+	while (n < b.n && n <= METHOD_MAX &&
+		((b.p[n] >= 'A' && b.p[n] <= 'Z') || b.p[n] == '-' || b.p[n] == '_'))
+		n++;
+	return n;
+}
+
+static bool is_known_method(struct slice word)
+{
+	static const char *const words[] = { "GET", "POST", "PUT", "HEAD", "DELETE", "OPTIONS",
+		"PATCH", "CONNECT", "TRACE" };
+
+	for (size_t i = 0; i < LENGTH(words); i++)
+		if (slice_is(word, words[i]))
+			return true;
+	return false;
+}
+
+static struct slice first_line(struct slice b)
+{
+	const char *end = memchr(b.p, '\n', b.n < DETECT_MAX ? b.n : DETECT_MAX);
+
+	return (struct slice){ b.p, end ? (size_t)(end - b.p) : 0 };
+}
+
+static bool ends_with_version(struct slice line)
+{
+	if (line.n && line.p[line.n - 1] == '\r')
+		line.n--;
+	return line.n > 9 && memcmp(line.p + line.n - 9, " HTTP/", 6) == 0;
+}
+
+static enum detect request_line(struct slice b)
+{
+	size_t n;
+	struct slice line;
+
+	/* A line break before the request line is to be ignored (section 2.2). */
+	while (b.n && (b.p[0] == '\r' || b.p[0] == '\n'))
+		b.p++, b.n--;
+	if (!b.n)
+		return DETECT_MORE;
+	n = method_n(b);
+	if (n == b.n && n <= METHOD_MAX)
+		return DETECT_MORE;
+	if (!n || b.p[n] != ' ')
+		return DETECT_NONE;
+	if (is_known_method((struct slice){ b.p, n }))
+		return DETECT_HTTP;
+	line = first_line(b);
+	if (!line.n)
+		return b.n < DETECT_MAX ? DETECT_MORE : DETECT_NONE;
+	return ends_with_version(line) ? DETECT_HTTP : DETECT_NONE;
+}
+
+static bool is_status_line(struct slice b)
+{
+	return begins(b, "HTTP/1.") && b.n >= 12 && b.p[8] == ' ' && b.p[9] >= '1' && b.p[9] <= '9';
+}
+
+/* ---- first bytes */
+
+enum detect detect_client(struct slice b)
+{
+	const char *other;
+
+	if (!b.n)
+		return DETECT_MORE;
+	if (b.p[0] == 0x16) {
+		if (b.n < 3)
+			return DETECT_MORE;
+		return is_tls(b, 0x16) ? DETECT_TLS : DETECT_NONE;
+	}
+	if (b.p[0] != 0)
+		return request_line(b);
+	if (b.n < 8)
+		return DETECT_MORE;
+	/* A startup packet that goes on is Postgres by its first words. */
+	return pg_startup_kind(b, &other) == PG_STARTUP_NONE ? DETECT_NONE : DETECT_PG;
+}
+
+enum detect detect_server(struct slice b)
+{
+	size_t n = b.n < 7 ? b.n : 7;
+
+	if (!n || memcmp(b.p, "HTTP/1.", n) != 0)
+		return DETECT_NONE;
+	return b.n < 12 ? DETECT_MORE : is_status_line(b) ? DETECT_HTTP : DETECT_NONE;
+}
+
+/* ---- in the middle */
+
+static enum detect pg_chunk(struct slice chunk, int side, int client, bool *ret_is_client)
+{
+	const char *other;
+	enum pg_startup kind = pg_startup_kind(chunk, &other);
+	int guess;
+
+	if (client >= 0 && kind != PG_STARTUP_SESSION && kind != PG_STARTUP_ASKS &&
+		kind != PG_STARTUP_CANCEL) {
+		*ret_is_client = side == client;
+		return pg_boundary(chunk, *ret_is_client) == SIZE_MAX ? DETECT_NONE : DETECT_PG;
+	}
+	guess = pg_guess_sender(chunk, &other);
+	*ret_is_client = guess == 0;
+	return guess < 0 ? DETECT_NONE : DETECT_PG;
+}
+
+enum detect detect_chunk(struct slice chunk, int side, int client, bool *ret_is_client)
+{
+	if (!chunk.n)
+		return DETECT_NONE;
+	*ret_is_client = true;
+	if (is_tls(chunk, 0x16) && chunk.n > 5)
+		return chunk.p[5] == 1 ? DETECT_TLS : DETECT_TLS_LATE;
+	if (is_tls(chunk, 0x17) && chunk.n > 5 && chunk.p[2] == 3)
+		return DETECT_TLS_LATE;
+	if (method_n(chunk) && ends_with_version(first_line(chunk)))
+		return DETECT_HTTP;
+	if (is_status_line(chunk)) {
+		*ret_is_client = false;
+		return DETECT_HTTP;
+	}
+	return pg_chunk(chunk, side, client, ret_is_client);
+}
+
+bool detect_hello_is_pg(struct slice hello)
+{
+	return memmem(hello.p, hello.n, "\x0apostgresql", 11) != NULL;
+}

@@ -1,0 +1,266 @@
+/* Postgres connections as the dispatcher sees them: sessions begin and end here. */
+#include <stdlib.h>
+
+#include "capture/wire/pgsession.h"
+#include "core/base/cursor.h"
+
+struct pg_wire *pg_wire_new(size_t texts_max)
+{
+	struct pg_wire *pg = calloc(1, sizeof *pg);
+
+	if (pg)
+		pg_texts_init(&pg->texts, texts_max);
+	return pg;
+}
+
+void pg_wire_free(struct pg_wire *pg)
+{
+	if (!pg)
+		return;
+	pg_request_free_pool(pg);
+	pg_texts_free(&pg->texts);
+	free(pg);
+}
+
+/* ---- sessions */
+
+static void emit_session(struct pg_session *s, int64_t close_ns)
+{
+	const struct flow_info *f = &s->info.flow;
+	struct wire_server *known = &s->wire->server;
+	int client = s->info.client, server = !client;
+	char client_text[PACKET_ADDRESS_MAX], server_text[PACKET_ADDRESS_MAX];
+	struct raw_session raw = {
+		.id = s->id,
+		.protocol = PROTOCOL_PG,
+		.open_ns = s->open_ns,
+		.close_ns = close_ns,
+		.flags = s->flags,
+		.user = s->user,
+		.database = s->database,
+		.application = s->application,
+	};
+
+	raw.client =
+		slice_of(packet_address_text(&f->address[client], f->is_v6, false, client_text));
+	raw.server =
+		slice_of(packet_address_text(&f->address[server], f->is_v6, true, server_text));
+	if (!known->address[0]) {
+		packet_address_text(&f->address[server], f->is_v6, false, known->address);
+		known->port = f->address[server].port;
+	}
+	wire_session(s->wire, &raw);
+}
+
+static void begin_session(struct pg_session *s, int64_t open_ns)
+{
+	if (s->id)
+		return;
+	s->id = ++s->wire->sessions;
+	s->open_ns = open_ns;
+	s->wire->ledger->sessions++;
+	pg_names_init(&s->names, &s->wire->pg->texts);
+	emit_session(s, 0);
+}
+
+static bool is_replication(struct slice value)
+{
+	return value.n && !slice_is(value, "false") && !slice_is(value, "off") &&
+	       !slice_is(value, "0") && !slice_is(value, "no");
+}
+
+static void on_startup(void *data, struct slice parameters, int64_t time_ns)
+{
+	struct pg_session *s = data;
+	struct cursor c;
+
+	buf_add_slice(&s->startup, parameters);
+	c = cursor_of(s->startup.p, s->startup.n);
+	for (;;) {
+		struct slice name = cursor_cstring(&c), value = cursor_cstring(&c);
+
+		if (c.is_short || !name.n)
+			break;
+		if (slice_is(name, "user"))
+			s->user = value;
+		else if (slice_is(name, "database"))
+			s->database = value;
+		else if (slice_is(name, "application_name"))
+			s->application = value;
+		else if (slice_is(name, "replication") && is_replication(value))
+			s->flags |= SESSION_WALSENDER;
+	}
+	begin_session(s, time_ns);
+}
+
+static void on_message(void *data, const struct pg_message *m)
+{
+	struct pg_session *s = data;
+
+	if (!s->id) {
+		/* An answer in the clear before any startup: a refused SSLRequest. */
+		if (!s->proto.is_joined_late)
+			return;
+		s->flags |= SESSION_JOINED_LATE;
+		begin_session(s, m->start_ns);
+	}
+	if (s->flags & SESSION_WALSENDER)
+		return;
+	if (m->from_client)
+		pg_client_message(s, m);
+	else
+		pg_answer_message(s, m);
+}
+
+static void on_lost(void *data, bool from_client, int64_t time_ns)
+{
+	struct pg_session *s = data;
+
+	(void)time_ns;
+	if (!s->id || s->flags & SESSION_WALSENDER)
+		return;
+	if (from_client) {
+		pg_session_settle(s, false);
+		pg_names_forget_unnamed(&s->names);
+		pg_request_release(s, s->building);
+		s->building = NULL;
+		s->building_portal = NULL;
+		s->copying = NULL;
+	} else if (s->queue.count) {
+		s->is_blurry = true;
+	}
+}
+
+/* ---- the dispatcher's calls */
+
+static void *pg_open(struct wire *w, const struct conn_info *info)
+{
+	struct pg_session *s = calloc(1, sizeof *s);
+	struct pg_sink sink = { on_startup, on_message, on_lost, s };
+
+	if (!s)
+		return NULL;
+	s->wire = w;
+	s->info = *info;
+	s->state = s->emitted_state = '?';
+	s->open_ns = info->flow.open_ns;
+	pg_proto_init(&s->proto, &sink, info->is_joined_late);
+	return s;
+}
+
+static bool is_set_aside(const struct pg_session *s)
+{
+	return s->flags & (SESSION_ENCRYPTED | SESSION_WALSENDER);
+}
+
+static void pg_encrypted(void *state, int64_t time_ns)
+{
+	struct pg_session *s = state;
+
+	(void)time_ns;
+	s->flags |= SESSION_ENCRYPTED;
+	begin_session(s, s->info.flow.open_ns);
+}
+
+/* What is read in the clear is told apart as soon as there is nothing more to learn;
+ * an encrypted session stays until its flow ends. */
+static bool go_on(struct pg_session *s, bool is_going_on)
+{
+	if (!is_going_on && s->proto.phase == PG_ENCRYPTED) {
+		s->wire->ledger->encrypted[ENCRYPTED_GSS]++;
+		pg_encrypted(s, 0);
+		return true;
+	}
+	return is_going_on;
+}
+
+static bool pg_bytes(void *state, int side, struct slice bytes, int64_t time_ns)
+{
+	struct pg_session *s = state;
+
+	if (is_set_aside(s))
+		return true;
+	return go_on(s,
+		pg_proto_feed(&s->proto, side == s->info.client, bytes, time_ns, s->wire->now_ns));
+}
+
+static bool pg_gap(void *state, int side, uint64_t missing_n, int64_t time_ns)
+{
+	struct pg_session *s = state;
+
+	(void)time_ns;
+	if (is_set_aside(s))
+		return true;
+	s->gaps++;
+	pg_proto_gap(&s->proto, side == s->info.client, missing_n, s->wire->now_ns);
+	return true;
+}
+
+static bool pg_wants_tls(const void *state)
+{
+	return ((const struct pg_session *)state)->proto.phase == PG_TLS;
+}
+
+static enum ledger_flow kind_of(const struct pg_session *s)
+{
+	if (s->flags & SESSION_WALSENDER)
+		return FLOWS_WALSENDER;
+	if (s->id)
+		return s->flags & SESSION_ENCRYPTED ? FLOWS_ENCRYPTED : FLOWS_POSTGRES;
+	switch (s->proto.phase) {
+	case PG_CANCEL:
+		return FLOWS_CANCEL;
+	case PG_RUNNING:
+	case PG_TLS:
+		return FLOWS_POSTGRES;
+	case PG_OTHER:
+		return FLOWS_OTHER;
+	default:
+		return FLOWS_SILENT;
+	}
+}
+
+static void free_session(struct pg_session *s)
+{
+	struct ledger *l = s->wire->ledger;
+
+	if (s->id) {
+		while (pg_queue_head(s))
+			pg_queue_pop(s);
+		pg_request_release(s, s->building);
+		pg_names_free(&s->names);
+		l->lost[LOST_TCP_GAP] += s->gaps;
+	}
+	/* Finding the first boundary of what was joined late is no loss. */
+	l->lost[LOST_RESYNC] += s->proto.resyncs - (s->proto.is_joined_late && s->proto.resyncs);
+	free(s->queue.entries);
+	free(s->edges);
+	buf_free(&s->startup);
+	pg_proto_free(&s->proto);
+	free(s);
+}
+
+static void pg_close(void *state, enum flow_end why, int64_t time_ns)
+{
+	struct pg_session *s = state;
+	int64_t end_ns = time_ns > s->wire->now_ns ? time_ns : s->wire->now_ns;
+
+	s->wire->ledger->flows[kind_of(s)]++;
+	if (s->id) {
+		pg_queue_give_up(s, s->is_blurry ? REQUEST_GAP : 0, end_ns);
+		if (why == FLOW_EVICTED || why == FLOW_INPUT_ENDED || why == FLOW_REUSED)
+			s->flags |= SESSION_UNCLOSED;
+		emit_session(s, end_ns);
+	}
+	free_session(s);
+}
+
+const struct conn_protocol conn_pg = {
+	.name = "postgres",
+	.open = pg_open,
+	.bytes = pg_bytes,
+	.gap = pg_gap,
+	.close = pg_close,
+	.wants_tls = pg_wants_tls,
+	.encrypted = pg_encrypted,
+};
