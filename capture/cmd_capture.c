@@ -2,6 +2,7 @@
 
 #include "capture/capture.h"
 #include "capture/cat.h"
+#include "capture/cmd_coverage.h"
 #include "capture/job.h"
 #include "capture/show.h"
 #include "capture/verify.h"
@@ -25,6 +26,8 @@ static const struct cli_option options[] = {
 	{ "policy", 0, CLI_TEXT, AT(policy), "FILE", "what to keep and what to replace" },
 	{ "ids", 0, CLI_TEXT, AT(ids), "HOW",
 		"'permute' replaces all numbers; default 'keep' up to 8 digits" },
+	{ "sample", 0, CLI_TEXT, AT(sample), "RULES.json",
+		"keep sessions by what they do; counts stay exact" },
 	{ "server-profile", 0, CLI_TEXT, AT(server_profile), "P.json",
 		"put the server's identity from 'snapshot describe' in" },
 	{ "log-zone", 0, CLI_TEXT, AT(zone), "ZONE",
@@ -70,6 +73,7 @@ static const struct cli_command *const subs[] = {
 	&capture_show_command,
 	&capture_cat_command,
 	&capture_verify_command,
+	&capture_coverage_command,
 	NULL,
 };
 

@@ -97,6 +97,8 @@ bool job_load_secrets(struct job *j, struct err *e)
 	j->key = a->key ? token_key_load(a->key, e) : token_key_fresh(e);
 	if (!j->key)
 		return false;
+	if (a->sample && !sample_rules_load(&j->rules, a->sample, e))
+		return false;
 	if (a->server_profile) {
 		j->facts.identity = head_identity(a->server_profile, e);
 		if (!j->facts.identity)
@@ -105,11 +107,26 @@ bool job_load_secrets(struct job *j, struct err *e)
 	return true;
 }
 
+static bool make_sample(
+	struct job *j, struct pipeline_options *o, struct store *store, struct err *e)
+{
+	if (!j->args->sample)
+		return true;
+	j->sample = sample_new(&j->rules, j->key, j->writer, 0);
+	if (!j->sample)
+		return err_set(e, ERR_ENV, "out of memory");
+	*store = sample_store(j->sample);
+	o->store = store;
+	o->sample = j->sample;
+	return true;
+}
+
 bool job_start(struct job *j, struct err *e)
 {
 	struct pipeline_options o = {
 		.policy = &j->policy, .key = j->key, .match = j->match, .facts = &j->facts
 	};
+	struct store store;
 
 	if (!j->writer) {
 		int fd = j->output_fd;
@@ -123,6 +140,9 @@ bool job_start(struct job *j, struct err *e)
 	if (getrandom(&o.hash_seed, sizeof o.hash_seed, GRND_NONBLOCK) < 0)
 		o.hash_seed = 1;
 	o.writer = j->writer;
+	rcap_heed_stop(j->writer, j->run->stop);
+	if (!make_sample(j, &o, &store, e))
+		return false;
 	j->facts.policy = &j->policy;
 	j->facts.key = j->key;
 	if (!j->facts.clock_kind)
@@ -223,11 +243,17 @@ void job_free(struct job *j)
 		close(j->summary_fd);
 	if (j->summary_pid)
 		waitpid(j->summary_pid, NULL, 0);
+	sample_free(j->sample);
+	sample_rules_free(&j->rules);
 	token_key_free(j->key);
 	policy_free(&j->policy);
 	json_free(j->facts.sources);
 	json_free(j->facts.audit);
 	json_free(j->facts.identity);
+	json_free(j->facts.sampling);
+	json_free(j->facts.cost);
+	json_free(j->facts.shedding);
+	json_free(j->facts.probe);
 	json_free(j->facts.lines);
 	json_free(j->facts.log_requests);
 }

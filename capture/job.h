@@ -10,11 +10,13 @@
 #define REPROD_JOB_H
 
 #include "capture/pipeline.h"
+#include "capture/sample.h"
 #include "core/base/cli.h"
 
 struct capture_args {
 	struct cli_list interfaces, ports;
 	const char *filter, *output, *format, *key, *policy, *ids, *server_profile, *zone;
+	const char *sample;
 	int64_t for_ns;
 };
 
@@ -25,6 +27,8 @@ struct job {
 	struct match_options match;
 	struct policy policy;
 	struct token_key *key;
+	struct sample_rules rules; /* of --sample */
+	struct sample *sample; /* or NULL */
 	struct rcap_writer *writer;
 	int output_fd; /* owned by writer once that is there */
 	struct head_facts facts;

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "capture/sample.h"
+
 struct pipeline {
 	struct rcap_writer *writer;
 	struct head_facts *facts;
@@ -9,7 +11,9 @@ struct pipeline {
 	struct scrub *scrub;
 	struct match *match;
 	struct flow_table *flows;
+	const struct sample *sample;
 	int64_t now_ns, flushed_ns;
+	bool has_ended;
 	bool has_news; /* since the last flush */
 	bool has_ns, has_us; /* stamps finer than a microsecond, than a millisecond */
 };
@@ -17,7 +21,8 @@ struct pipeline {
 struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
 {
 	struct pipeline *p = calloc(1, sizeof *p);
-	struct flow_limits limits = { .hash_seed = o->hash_seed };
+	struct flow_limits limits = { .hash_seed = o->hash_seed,
+		.held_total_max = o->flow_held_max };
 	struct request_sink sink;
 	struct flow_sink flow_sink;
 
@@ -28,6 +33,9 @@ struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
 	p->scrub = scrub_new(o->policy, o->key, o->writer);
 	if (!p->scrub)
 		goto out;
+	if (o->store)
+		scrub_set_store(p->scrub, o->store);
+	p->sample = o->sample;
 	sink = scrub_sink(p->scrub);
 	p->match = match_new(&o->match, &sink, &p->ledger);
 	if (!p->match)
@@ -77,6 +85,8 @@ struct json *pipeline_head(struct pipeline *p)
 	f->unreadable = scrub_unreadable(p->scrub);
 	f->secret = scrub_secret(p->scrub);
 	f->changed_predicates = scrub_changed_predicates(p->scrub);
+	json_free(f->sampling);
+	f->sampling = p->sample ? sample_json(p->sample, p->has_ended) : NULL;
 	return head_json(f);
 }
 
@@ -154,6 +164,7 @@ bool pipeline_idle(struct pipeline *p, int64_t wall_ns, struct err *e)
 bool pipeline_end(struct pipeline *p, struct err *e)
 {
 	flow_end_all(p->flows, p->now_ns);
+	p->has_ended = true;
 	return match_ok(p->match, e);
 }
 

@@ -14,6 +14,7 @@
 #include "capture/wire/source.h"
 
 struct pipeline;
+struct sample;
 
 struct pipeline_options {
 	const struct policy *policy;
@@ -21,6 +22,9 @@ struct pipeline_options {
 	struct rcap_writer *writer;
 	struct match_options match;
 	uint64_t hash_seed;
+	size_t flow_held_max; /* bytes held for reordering; 0: flow.h's */
+	const struct store *store; /* where records go; NULL: to the writer */
+	const struct sample *sample; /* told of in the head; or NULL */
 	struct head_facts *facts; /* what the pipeline cannot know; it fills in the rest */
 };
 

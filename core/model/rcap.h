@@ -46,7 +46,9 @@ bool rcap_put_request(
 /* Counts a request that is not stored (sampling): route totals stay exact. */
 bool rcap_count_request(
 	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
-/* The other half: stores one that was counted before. */
+/* A session that is not stored, or not yet. */
+void rcap_count_session(struct rcap_writer *w, const struct session_record *s);
+/* The other half: stores a request that was counted before. */
 bool rcap_store_request(
 	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
 /* Called for each route that gets a number; the text is borrowed for the call. */
@@ -126,6 +128,9 @@ struct rcap_block {
 };
 enum step rcap_next_block(struct rcap *r, uint64_t *at, struct rcap_block *ret, struct err *e);
 
+/* Lower case, one blank for any white space, none at the end: how fragments of routes are
+ * compared. Replaces to. */
+void rcap_fold_text(struct slice text, struct buf *to);
 /* Finds a route by a fragment of its text (case and white space folded), the one
  * with the most requests first; NULL when none fits. */
 const struct rcap_route *rcap_find_route(const struct rcap *r, struct slice fragment);

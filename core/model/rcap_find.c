@@ -3,8 +3,7 @@
 
 #include "core/model/rcap.h"
 
-/* Lower case, one blank for any white space. */
-static void fold(struct slice text, struct buf *to)
+void rcap_fold_text(struct slice text, struct buf *to)
 {
 	buf_reset(to);
 	for (size_t i = 0; i < text.n; i++) {
@@ -24,13 +23,13 @@ const struct rcap_route *rcap_find_route(const struct rcap *r, struct slice frag
 	struct buf wanted = { 0 }, text = { 0 };
 	const struct rcap_route *best = NULL;
 
-	fold(fragment, &wanted);
+	rcap_fold_text(fragment, &wanted);
 	for (uint32_t i = 0; i < rcap_route_count(r); i++) {
 		const struct rcap_route *route = rcap_route(r, i);
 
 		if (best && best->requests >= route->requests)
 			continue;
-		fold(route->text, &text);
+		rcap_fold_text(route->text, &text);
 		if (memmem(buf_text(&text), text.n, buf_text(&wanted), wanted.n))
 			best = route;
 	}

@@ -408,6 +408,14 @@ static bool refuse_unsealed(const struct rcap_writer *w, const char *what, struc
 	return err_in(e, "%s", w->name);
 }
 
+void rcap_count_session(struct rcap_writer *w, const struct session_record *s)
+{
+	if (s->id <= w->last_session)
+		return;
+	w->last_session = s->id;
+	w->sessions++;
+}
+
 bool rcap_put_session(struct rcap_writer *w, const struct session_record *s, struct err *e)
 {
 	if (!s->is_sealed)
@@ -418,10 +426,7 @@ bool rcap_put_session(struct rcap_writer *w, const struct session_record *s, str
 	rcap_code_session(s, &w->records);
 	if (!check_records(w, before, e))
 		return false;
-	if (s->id > w->last_session) {
-		w->last_session = s->id;
-		w->sessions++;
-	}
+	rcap_count_session(w, s);
 	return true;
 }
 
