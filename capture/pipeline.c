@@ -10,8 +10,11 @@ struct pipeline {
 	struct ledger ledger;
 	struct scrub *scrub;
 	struct match *match;
+	struct fragment_table *fragments;
 	struct flow_table *flows;
 	const struct sample *sample;
+	struct valve valve;
+	uint64_t header_packets, header_opens; /* of sessions that are shed */
 	int64_t now_ns, flushed_ns;
 	bool has_ended;
 	bool has_news; /* since the last flush */
@@ -36,13 +39,15 @@ struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
 	if (o->store)
 		scrub_set_store(p->scrub, o->store);
 	p->sample = o->sample;
-	sink = scrub_sink(p->scrub);
+	p->valve.next = scrub_sink(p->scrub);
+	sink = valve_sink(&p->valve);
 	p->match = match_new(&o->match, &sink, &p->ledger);
 	if (!p->match)
 		goto out;
 	flow_sink = match_flow_sink(p->match);
 	p->flows = flow_table_new(&flow_sink, &limits);
-	if (!p->flows)
+	p->fragments = fragment_table_new(&(struct fragment_limits){ 0 });
+	if (!p->flows || !p->fragments)
 		goto out;
 	p->facts->ledger = &p->ledger;
 	p->facts->server = match_server(p->match);
@@ -58,6 +63,7 @@ void pipeline_free(struct pipeline *p)
 	if (!p)
 		return;
 	flow_table_free(p->flows);
+	fragment_table_free(p->fragments);
 	match_free(p->match);
 	scrub_free(p->scrub);
 	free(p);
@@ -79,6 +85,8 @@ struct json *pipeline_head(struct pipeline *p)
 	struct head_facts *f = p->facts;
 
 	f->fineness_ns = fineness(p);
+	p->ledger.tcp = *flow_counts(p->flows);
+	p->ledger.ip = *fragment_counts(p->fragments);
 	f->sessions = scrub_sessions(p->scrub);
 	f->requests = scrub_requests(p->scrub);
 	f->prepares = p->ledger.prepares;
@@ -130,6 +138,66 @@ static int64_t steady_time(struct pipeline *p, int64_t time_ns)
 	return p->now_ns;
 }
 
+/* The kernel's filter leaves them out, but for those that were on their way when it was
+ * set, and for the headers that are all that is left in the end. */
+static bool is_shed(struct pipeline *p, const struct packet *tcp)
+{
+	p->valve.hash = shed_hash(tcp->from.port, tcp->to.port);
+	if (p->valve.level < SHED_HALF || p->valve.hash < shed_kept(p->valve.level))
+		return false;
+	p->header_packets++;
+	p->header_opens += (tcp->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
+	return true;
+}
+
+static bool is_given_up(void *data, const struct flow_info *f)
+{
+	const struct pipeline *p = data;
+
+	return shed_hash(f->address[0].port, f->address[1].port) >= shed_kept(p->valve.level);
+}
+
+bool pipeline_shed(struct pipeline *p, enum shed_level level, struct err *e)
+{
+	bool has_fewer = shed_kept(level) < shed_kept(p->valve.level);
+
+	p->valve.level = level;
+	if (!has_fewer)
+		return true;
+	p->valve.is_cutting = true;
+	flow_end_chosen(p->flows, is_given_up, p, p->now_ns);
+	p->valve.is_cutting = false;
+	return match_ok(p->match, e);
+}
+
+void pipeline_tap(struct pipeline *p, struct valve_tap tap)
+{
+	p->valve.tap = tap;
+}
+
+void pipeline_describe_shed(const struct pipeline *p, struct json *to)
+{
+	json_set_int(to, "requests_flagged", (int64_t)p->valve.flagged);
+	json_set_int(to, "header_packets", (int64_t)p->header_packets);
+	json_set_int(to, "header_connections", (int64_t)p->header_opens);
+}
+
+/* Frames whose datagram is whole at last are no longer skipped: they become what it is. */
+static enum packet_verdict join_fragments(struct pipeline *p, struct packet *tcp, int64_t time_ns)
+{
+	uint64_t frames;
+	enum packet_verdict v = fragment_feed(p->fragments, tcp, time_ns, &frames);
+
+	if (v == PACKET_FRAGMENT)
+		return v;
+	p->ledger.packets_skipped[PACKET_FRAGMENT] -= frames - 1;
+	if (v == PACKET_TCP)
+		p->ledger.packets_decoded += frames - 1;
+	else
+		p->ledger.packets_skipped[v] += frames - 1;
+	return v;
+}
+
 bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, struct err *e)
 {
 	struct packet tcp;
@@ -139,6 +207,10 @@ bool pipeline_packet(struct pipeline *p, const struct source_packet *packet, str
 	int64_t time_ns = steady_time(p, packet->time_ns);
 
 	note_time(p, time_ns);
+	if (v == PACKET_FRAGMENT)
+		v = join_fragments(p, &tcp, time_ns);
+	if (v == PACKET_TCP && is_shed(p, &tcp))
+		return true;
 	p->ledger.packets_seen++;
 	p->has_news = true;
 	if (v != PACKET_TCP) {

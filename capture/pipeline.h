@@ -11,6 +11,7 @@
 #include "capture/head.h"
 #include "capture/wire/match.h"
 #include "capture/scrub.h"
+#include "capture/valve.h"
 #include "capture/wire/source.h"
 
 struct pipeline;
@@ -31,6 +32,11 @@ struct pipeline_options {
 struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e);
 bool pipeline_packet(
 	struct pipeline *p, const struct source_packet *packet, struct err *e) MUST_USE;
+/* From here on so much is given up: sessions that are no longer kept end now. */
+bool pipeline_shed(struct pipeline *p, enum shed_level level, struct err *e) MUST_USE;
+void pipeline_tap(struct pipeline *p, struct valve_tap tap);
+/* Adds to shed_json() what was counted here. */
+void pipeline_describe_shed(const struct pipeline *p, struct json *to);
 /* Live, without packets: a flush is due all the same. */
 bool pipeline_idle(struct pipeline *p, int64_t wall_ns, struct err *e) MUST_USE;
 /* Ends all connections. The head is then final. */

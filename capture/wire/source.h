@@ -57,12 +57,16 @@ struct source_live_options {
 	const char *filter; /* NULL: made from the ports, or "tcp" */
 	const uint16_t *ports;
 	size_t port_count;
+	size_t ring_bytes; /* of the kernel, for each interface; 0: 16 MiB */
 	const char *self; /* path of this program, for the hint about capabilities */
 };
 
 /* Needs CAP_NET_RAW; says how to get it when it is missing. */
 struct source *source_live_open(const struct source_live_options *o, struct err *e);
-/* The filter that was set. */
+/* Another filter on every interface; packets already in the ring are judged by it too.
+ * NULL: no packets at all, until the next one. */
+bool source_live_refilter(struct source *s, const char *filter, struct err *e) MUST_USE;
+/* The filter that was set at the opening. */
 const char *source_live_filter(const struct source *s);
 
 #endif

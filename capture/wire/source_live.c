@@ -186,6 +186,24 @@ static bool set_filter(pcap_t *p, const char *filter, const char *interface, str
 	return true;
 }
 
+bool source_live_refilter(struct source *base, const char *filter, struct err *e)
+{
+	struct live_source *s = (struct live_source *)base;
+	struct bpf_insn nothing = BPF_STMT(BPF_RET | BPF_K, 0);
+	struct bpf_program none = { .bf_len = 1, .bf_insns = &nothing };
+
+	for (size_t i = 0; i < s->count; i++) {
+		if (!s->pcap[i])
+			continue;
+		if (filter && !set_filter(s->pcap[i], filter, s->interface[i], e))
+			return false;
+		if (!filter && pcap_setfilter(s->pcap[i], &none) != 0)
+			return err_set(e, ERR_ENV, "could not set the filter on '%s': %s",
+				s->interface[i], pcap_geterr(s->pcap[i]));
+	}
+	return true;
+}
+
 static bool open_interface(struct live_source *s, const char *interface,
 	const struct source_live_options *o, struct err *e)
 {
@@ -198,7 +216,7 @@ static bool open_interface(struct live_source *s, const char *interface,
 	s->interface[s->count] = interface;
 	s->pcap[s->count++] = p;
 	pcap_set_snaplen(p, SNAPLEN);
-	pcap_set_buffer_size(p, RING_BYTES);
+	pcap_set_buffer_size(p, o->ring_bytes ? (int)o->ring_bytes : RING_BYTES);
 	pcap_set_timeout(p, BLOCK_MS);
 	/* Refused by some drivers: then microseconds. */
 	pcap_set_tstamp_precision(p, PCAP_TSTAMP_PRECISION_NANO);
