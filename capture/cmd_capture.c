@@ -28,6 +28,8 @@ static const struct cli_option options[] = {
 		"'permute' replaces all numbers; default 'keep' up to 8 digits" },
 	{ "sample", 0, CLI_TEXT, AT(sample), "RULES.json",
 		"keep sessions by what they do; counts stay exact" },
+	{ "budget", 0, CLI_TEXT, AT(budget), "LIST",
+		"live: cpu=2%,mem=64M,disk=1G: sheds, or ends, before it costs more" },
 	{ "server-profile", 0, CLI_TEXT, AT(server_profile), "P.json",
 		"put the server's identity from 'snapshot describe' in" },
 	{ "log-zone", 0, CLI_TEXT, AT(zone), "ZONE",
@@ -56,6 +58,10 @@ static enum outcome capture_main(struct run *r, void *args, struct cli_operands 
 		err_set(e, ERR_USAGE,
 			"'%s' and -i %s: files and interfaces cannot go into one capture",
 			ops.items[0], a->interfaces.items[0]);
+		return OUTCOME_FAILED;
+	}
+	if (!a->interfaces.count && a->budget) {
+		err_set(e, ERR_USAGE, "--budget is for live captures");
 		return OUTCOME_FAILED;
 	}
 	if (!a->interfaces.count && a->filter) {

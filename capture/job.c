@@ -112,7 +112,7 @@ static bool make_sample(
 {
 	if (!j->args->sample)
 		return true;
-	j->sample = sample_new(&j->rules, j->key, j->writer, 0);
+	j->sample = sample_new(&j->rules, j->key, j->writer, j->waiting_max);
 	if (!j->sample)
 		return err_set(e, ERR_ENV, "out of memory");
 	*store = sample_store(j->sample);
@@ -140,6 +140,7 @@ bool job_start(struct job *j, struct err *e)
 	if (getrandom(&o.hash_seed, sizeof o.hash_seed, GRND_NONBLOCK) < 0)
 		o.hash_seed = 1;
 	o.writer = j->writer;
+	o.flow_held_max = j->reorder_max;
 	rcap_heed_stop(j->writer, j->run->stop);
 	if (!make_sample(j, &o, &store, e))
 		return false;

@@ -16,7 +16,7 @@
 struct capture_args {
 	struct cli_list interfaces, ports;
 	const char *filter, *output, *format, *key, *policy, *ids, *server_profile, *zone;
-	const char *sample;
+	const char *sample, *budget;
 	int64_t for_ns;
 };
 
@@ -25,6 +25,7 @@ struct job {
 	const struct capture_args *args;
 	char output[4096];
 	struct match_options match;
+	size_t reorder_max, waiting_max; /* bytes; 0: the defaults */
 	struct policy policy;
 	struct token_key *key;
 	struct sample_rules rules; /* of --sample */

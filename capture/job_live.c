@@ -3,41 +3,28 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <signal.h>
 #include <syslog.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "capture/job.h"
+#include "capture/meter.h"
 #include "capture/privilege.h"
 #include "capture/summary.h"
 
-enum { DRAIN_MS = 150 };
+enum { DRAIN_MS = 150, ALARM_LATE_MS = 3000 };
 
 struct live {
 	struct source *source;
+	struct meter meter;
+	size_t ring_bytes;
+	timer_t alarm;
+	bool has_alarm;
 	int64_t ends_ns, said_ns; /* monotonic */
 	uint64_t said_requests;
 	bool has_said;
 };
-
-static int64_t own_cpu_ns(void)
-{
-	struct rusage u;
-
-	getrusage(RUSAGE_SELF, &u);
-	return ((int64_t)u.ru_utime.tv_sec + u.ru_stime.tv_sec) * NS_PER_S +
-	       ((int64_t)u.ru_utime.tv_usec + u.ru_stime.tv_usec) * NS_PER_US;
-}
-
-static void note_drops(struct job *j, struct live *l)
-{
-	struct source_drops d = { 0 };
-
-	l->source->kind->drops(l->source, &d);
-	pipeline_ledger(j->pipeline)->lost[LOST_KERNEL] = d.kernel;
-	pipeline_ledger(j->pipeline)->lost[LOST_INTERFACE] = d.interface;
-}
 
 /* One line: once a second on a terminal, else every ten. */
 static void say_status(struct job *j, struct live *l, int64_t mono_ns)
@@ -45,18 +32,24 @@ static void say_status(struct job *j, struct live *l, int64_t mono_ns)
 	const struct ledger *g = pipeline_ledger(j->pipeline);
 	bool is_terminal = isatty(fileno(j->run->log));
 	uint64_t requests = pipeline_requests(j->pipeline);
+	enum shed_level level = l->meter.shed.level;
 	char left[CLOCK_TEXT_MAX];
 
 	if (j->run->is_quiet || mono_ns - l->said_ns < (is_terminal ? 1 : 10) * NS_PER_S)
 		return;
 	l->said_ns = mono_ns;
-	note_drops(j, l);
+	meter_note(&l->meter, mono_ns);
 	fprintf(j->run->log,
-		"%s%" PRIu64 " packets, %" PRIu64 " requests, %" PRIu64 " dropped by the kernel, "
-		"%.1f ms of our CPU per 1,000 requests, %s left%s",
+		"%s%" PRIu64 " packets, %" PRIu64 " requests, %" PRIu64 " dropped by the kernel; "
+		"our CPU %.1f ms per 1,000 requests, %.1f %% of a core; at most %" PRId64
+		" MB; %s%s%s",
 		is_terminal ? "\r\033[K" : "", g->packets_seen, requests, g->lost[LOST_KERNEL],
-		requests ? (double)own_cpu_ns() / 1e6 * 1000 / (double)requests : 0.0,
-		clock_duration_text(l->ends_ns - mono_ns, left), is_terminal ? "" : "\n");
+		requests ? (double)gauge_cpu_ns(&l->meter.gauge) / 1e6 * 1000 / (double)requests
+			 : 0.0,
+		100 * l->meter.gauge.share, l->meter.gauge.mem_max_bytes >> 20,
+		level ? "shedding " : "", level ? shed_name(level) : "", level ? "; " : "");
+	fprintf(j->run->log, "%s left%s", clock_duration_text(l->ends_ns - mono_ns, left),
+		is_terminal ? "" : "\n");
 	fflush(j->run->log);
 	l->has_said = is_terminal;
 }
@@ -107,6 +100,9 @@ static bool capture_until(struct job *j, struct live *l, struct err *e)
 		mono_ns = clock_mono_ns(clock);
 		if (run_stopped(j->run) || mono_ns >= l->ends_ns)
 			return drain(j, l, e);
+		step = meter_look(&l->meter, mono_ns, clock_wall_ns(clock), e);
+		if (step != STEP_ITEM)
+			return step == STEP_END;
 		say_status(j, l, mono_ns);
 	}
 }
@@ -194,6 +190,7 @@ static bool open_all(struct job *j, struct live *l, struct err *e)
 		.filter = j->args->filter,
 		.ports = j->match.ports,
 		.port_count = j->match.port_count,
+		.ring_bytes = l->ring_bytes,
 		.self = j->run->self,
 	};
 	bool is_sudo = privilege_is_sudo();
@@ -218,22 +215,58 @@ static bool finish(struct job *j, struct live *l, struct err *e)
 {
 	bool is_whole = !run_stopped(j->run) && !l->source->was_cut;
 
-	note_drops(j, l);
+	meter_note(&l->meter, clock_mono_ns(&j->run->clock));
+	j->facts.ended = l->meter.ended;
 	if (l->has_said)
 		fputc('\n', j->run->log);
 	if (l->source->note[0])
 		run_note(j->run, "%s", l->source->note);
+	if (l->meter.ended)
+		run_note(j->run, "the %s budget is used up: the capture ended early",
+			l->meter.ended);
 	return job_finish(j, is_whole, e);
+}
+
+static bool read_budget(struct job *j, struct live *l, struct err *e)
+{
+	struct budget_limits limits;
+
+	if (j->args->budget && !budget_parse(&l->meter.budget, j->args->budget, e))
+		return false;
+	limits = budget_limits(&l->meter.budget, j->args->interfaces.count);
+	j->match.held_max = limits.request_bytes;
+	j->reorder_max = limits.reorder_bytes;
+	j->waiting_max = limits.waiting_bytes;
+	l->ring_bytes = limits.ring_bytes;
+	return true;
+}
+
+/* An output that takes nothing holds up our only thread; the kernel's ring then fills and
+ * drops. So that --for is kept even then, the time's end is a signal too. */
+static void begin(struct job *j, struct live *l)
+{
+	struct sigevent how = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGTERM };
+	int64_t at_ns = j->args->for_ns + ALARM_LATE_MS * NS_PER_MS;
+	struct itimerspec when = { .it_value = { at_ns / NS_PER_S, at_ns % NS_PER_S } };
+
+	l->meter.source = l->source;
+	l->meter.pipeline = j->pipeline;
+	l->meter.writer = j->writer;
+	l->meter.facts = &j->facts;
+	meter_start(&l->meter, l->said_ns);
+	l->has_alarm = timer_create(CLOCK_MONOTONIC, &how, &l->alarm) == 0 &&
+		       timer_settime(l->alarm, 0, &when, NULL) == 0;
 }
 
 enum outcome job_live(struct job *j, struct err *e)
 {
 	struct live l = { 0 };
-	bool ok = open_all(j, &l, e);
+	bool ok = read_budget(j, &l, e) && open_all(j, &l, e);
 
 	if (ok) {
 		l.said_ns = clock_mono_ns(&j->run->clock);
 		l.ends_ns = l.said_ns + j->args->for_ns;
+		begin(j, &l);
 		ok = capture_until(j, &l, e);
 	}
 	if (j->writer && j->pipeline) {
@@ -247,10 +280,15 @@ enum outcome job_live(struct job *j, struct err *e)
 		unlink(j->output);
 	}
 	source_close(l.source);
+	if (l.has_alarm)
+		timer_delete(l.alarm);
 	if (ok && run_stopped(j->run)) {
 		err_set(e, ERR_INTERRUPTED, "interrupted");
 		err_hint(e, "what came until then is in %s", j->output);
 		return OUTCOME_FAILED;
 	}
-	return ok && job_judge_emptiness(j, ERR_ENV, e) ? OUTCOME_YES : OUTCOME_FAILED;
+	if (!ok || !job_judge_emptiness(j, ERR_ENV, e))
+		return OUTCOME_FAILED;
+	/* The disk's end is an end like that of --for; the others mean that it cost too much. */
+	return l.meter.ended && strcmp(l.meter.ended, "disk") != 0 ? OUTCOME_NO : OUTCOME_YES;
 }
