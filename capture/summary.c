@@ -275,6 +275,10 @@ static struct json *build(const struct rcap *r, struct tally *t)
 	json_set(map, "rate_per_s", rate_json(t, totals.requests, span_ns));
 	json_set(map, "routes", routes_json(r));
 	copy_field(map, head, "sampling");
+	static const char *const live[] = { "cost", "shedding", "probe", "ended" };
+	for (size_t i = 0; i < LENGTH(live); i++)
+		if (json_get(head, live[i]))
+			copy_field(map, head, live[i]);
 	copy_field(map, head, "policy");
 	copy_field(map, head, "policy_digest");
 	copy_field(map, head, "key_id");
