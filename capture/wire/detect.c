@@ -1,5 +1,6 @@
 #include "capture/wire/detect.h"
 
+#include "capture/wire/http2.h"
 #include "capture/wire/pgdetect.h"
 
 enum { METHOD_MAX = 24 };
@@ -107,12 +108,28 @@ enum detect detect_server(struct slice b)
 {
 	size_t n = b.n < 7 ? b.n : 7;
 
+	/* Its SETTINGS need not wait for the client's preface (RFC 9113, section 3.4). */
+	if (b.n >= 9 && b.p[3] == HTTP2_SETTINGS && http2_is_frames(b))
+		return DETECT_HTTP;
 	if (!n || memcmp(b.p, "HTTP/1.", n) != 0)
 		return DETECT_NONE;
 	return b.n < 12 ? DETECT_MORE : is_status_line(b) ? DETECT_HTTP : DETECT_NONE;
 }
 
 /* ---- in the middle */
+
+/* HTTP/2 has no words to go by: a chain of frames, and a HEADERS that tells its sender
+ * when nothing else does. */
+static bool is_http2_chunk(struct slice chunk, int side, int client, bool *ret_is_client)
+{
+	int sender;
+
+	if (!http2_is_frames(chunk))
+		return false;
+	sender = client >= 0 ? side != client : http2_sender(chunk);
+	*ret_is_client = sender == 0;
+	return sender >= 0;
+}
 
 static enum detect pg_chunk(struct slice chunk, int side, int client, bool *ret_is_client)
 {
@@ -145,6 +162,8 @@ enum detect detect_chunk(struct slice chunk, int side, int client, bool *ret_is_
 		*ret_is_client = false;
 		return DETECT_HTTP;
 	}
+	if (is_http2_chunk(chunk, side, client, ret_is_client))
+		return DETECT_HTTP;
 	return pg_chunk(chunk, side, client, ret_is_client);
 }
 

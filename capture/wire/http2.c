@@ -57,13 +57,17 @@ static bool is_plausible(const unsigned char *head)
 		return stream && n == 4;
 	case HTTP2_PRIORITY:
 		return stream && n == 5;
+	case HTTP2_DATA:
+		return stream && n <= HTTP2_FRAME_MAX && (n || head[4] & HTTP2_END_STREAM);
 	default:
-		return stream && n <= HTTP2_FRAME_MAX;
+		return stream && n && n <= HTTP2_FRAME_MAX;
 	}
 }
 
 bool http2_is_frames(struct slice b)
 {
+	bool is_any = false;
+
 	while (b.n >= HEAD_N) {
 		uint32_t n = length_of((const unsigned char *)b.p);
 
@@ -72,10 +76,35 @@ bool http2_is_frames(struct slice b)
 		if (b.n < HEAD_N + (size_t)n)
 			return true;
 		take(&b, HEAD_N + n);
-		if (!b.n)
-			return true;
+		is_any = true;
 	}
-	return false;
+	return is_any;
+}
+
+/* Most requests begin with an indexed :method, :scheme or :path and answers with an
+ * indexed :status (RFC 7541, appendix A). */
+static int sender_by(unsigned char first)
+{
+	if (first >= 0x82 && first <= 0x87)
+		return 0;
+	return first >= 0x88 && first <= 0x8e ? 1 : -1;
+}
+
+int http2_sender(struct slice b)
+{
+	while (b.n > HEAD_N) {
+		const unsigned char *head = (const unsigned char *)b.p;
+		uint32_t n = length_of(head);
+		size_t at = HEAD_N + (head[4] & HTTP2_PADDED ? 1 : 0) +
+			    (head[4] & HTTP2_HAS_PRIORITY ? 5 : 0);
+
+		if (head[3] == HTTP2_HEADERS && at < b.n && at < HEAD_N + (size_t)n)
+			return sender_by(head[at]);
+		if (b.n < HEAD_N + (size_t)n)
+			break;
+		take(&b, HEAD_N + n);
+	}
+	return -1;
 }
 
 /* ---- cutting */

@@ -68,6 +68,9 @@ enum step http2_cut(
 bool http2_cutter_gap(struct http2_cutter *c, uint64_t missing_n) MUST_USE;
 /* Do these bytes begin with a plausible chain of frames? */
 bool http2_is_frames(struct slice bytes);
+/* Of such a chain: 0 when its first HEADERS can only be a request, 1 when an answer,
+ * -1 when there is nothing to tell by. */
+int http2_sender(struct slice bytes);
 
 /* ---- header blocks */
 
