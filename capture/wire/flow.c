@@ -2,58 +2,12 @@
 
 #include <stdlib.h>
 
+#include "capture/wire/flow_parts.h"
+
 enum {
-	BUCKETS = 1 << 14,
-	LINGERING_MAX = 4096, /* ended flows kept so that late segments do not open new ones */
-	GAP_MAX = 1 << 24, /* an acknowledgement further ahead than this is garbage */
-};
-
-struct held {
-	struct held *next;
-	uint32_t seq, n, wire_n;
-	int64_t time_ns;
-	unsigned char bytes[];
-};
-
-struct side {
-	uint32_t next_seq;
-	bool is_known; /* next_seq is set */
-	bool has_syn, has_fin, is_done;
-	uint32_t syn_seq, fin_seq;
-	struct held *held; /* by sequence number */
-	size_t held_n;
-};
-
-/* Both ends, the smaller one first. */
-struct flow_key {
-	uint64_t words[4];
-	uint64_t ports; /* and the IP version */
-};
-
-struct flow {
-	struct flow *chain;
-	struct flow *older, *newer; /* in the list of live or of lingering flows */
-	uint64_t hash;
-	struct flow_key key;
-	struct flow_info info;
-	struct side side[2];
-	void *owner;
-	int64_t last_ns;
-	bool is_ended; /* lingering */
-};
-
-struct flow_list {
-	struct flow *oldest, *newest;
-	uint32_t count;
-};
-
-struct flow_table {
-	struct flow_sink sink;
-	struct flow_limits limits;
-	struct flow_counts counts;
-	struct flow *buckets[BUCKETS];
-	struct flow_list live, lingering;
-	size_t held_n;
+	LINGERING_MAX = 4096,
+	LINGER_S = 120, /* twice the longest life of a segment */
+	WINDOW_MIN = 65535, /* of the peer, as far as resets go: it may have shrunk since */
 };
 
 static void list_push(struct flow_list *l, struct flow *f)
@@ -72,12 +26,13 @@ static void list_remove(struct flow_list *l, struct flow *f)
 	l->count--;
 }
 
-static void list_touch(struct flow_list *l, struct flow *f)
+static void move(struct flow_table *t, struct flow *f, enum flow_place to)
 {
-	if (l->newest == f)
+	if (to == f->place && t->lists[to].newest == f)
 		return;
-	list_remove(l, f);
-	list_push(l, f);
+	list_remove(&t->lists[f->place], f);
+	f->place = to;
+	list_push(&t->lists[to], f);
 }
 
 struct flow_table *flow_table_new(const struct flow_sink *sink, const struct flow_limits *limits)
@@ -86,6 +41,11 @@ struct flow_table *flow_table_new(const struct flow_sink *sink, const struct flo
 
 	if (!t)
 		return NULL;
+	t->history = history_new();
+	if (!t->history) {
+		free(t);
+		return NULL;
+	}
 	t->sink = *sink;
 	t->limits = *limits;
 	if (!t->limits.flows_max)
@@ -162,7 +122,7 @@ static bool is_same_key(const struct flow_key *a, const struct flow_key *b)
 
 static struct flow *find(const struct flow_table *t, uint64_t hash, const struct flow_key *k)
 {
-	struct flow *f = t->buckets[hash % BUCKETS];
+	struct flow *f = t->buckets[hash % FLOW_BUCKETS];
 
 	while (f && !is_same_key(&f->key, k))
 		f = f->chain;
@@ -171,95 +131,107 @@ static struct flow *find(const struct flow_table *t, uint64_t hash, const struct
 
 /* ---- ending */
 
-static void drop_held(struct flow_table *t, struct side *s)
-{
-	while (s->held) {
-		struct held *h = s->held;
-
-		s->held = h->next;
-		free(h);
-	}
-	t->held_n -= s->held_n;
-	s->held_n = 0;
-}
-
-/* An empty (cut) segment costs its header all the same. */
-static size_t cost_of(const struct held *h)
-{
-	return sizeof *h + h->n;
-}
-
 static void forget(struct flow_table *t, struct flow *f)
 {
-	struct flow **at = &t->buckets[f->hash % BUCKETS];
+	struct flow **at = &t->buckets[f->hash % FLOW_BUCKETS];
 
 	while (*at != f)
 		at = &(*at)->chain;
 	*at = f->chain;
-	list_remove(f->is_ended ? &t->lingering : &t->live, f);
+	list_remove(&t->lists[f->place], f);
 	free(f);
 }
 
-static void end_flow(struct flow_table *t, struct flow *f, enum flow_end why, int64_t time_ns)
+static void count_end(struct flow_counts *c, const struct flow *f, enum flow_end why)
 {
-	if (f->is_ended)
-		return;
-	drop_held(t, &f->side[0]);
-	drop_held(t, &f->side[1]);
-	if (f->owner)
-		t->sink.close(t->sink.data, f->owner, why, time_ns);
-	f->owner = NULL;
+	c->half_open += f->place == FLOW_NO_BYTES;
+	c->one_way += f->place == FLOW_LIVE && f->side[0].is_known != f->side[1].is_known;
 	switch (why) {
 	case FLOW_CLOSED:
-		t->counts.closed++;
+		c->closed++;
 		break;
 	case FLOW_RESET:
-		t->counts.reset++;
+		c->reset++;
 		break;
 	case FLOW_REUSED:
-		t->counts.reused++;
+		c->reused++;
 		break;
 	case FLOW_EVICTED:
-		t->counts.evicted++;
+		c->evicted++;
 		break;
 	case FLOW_INPUT_ENDED:
 	case FLOW_SHED:
 		break;
 	}
-	list_remove(&t->live, f);
-	f->is_ended = true;
-	list_push(&t->lingering, f);
-	if (t->lingering.count > LINGERING_MAX)
-		forget(t, t->lingering.oldest);
+}
+
+static void end_flow(struct flow_table *t, struct flow *f, enum flow_end why, int64_t time_ns)
+{
+	if (f->place == FLOW_LINGERING)
+		return;
+	flow_order_flush(t, f, time_ns);
+	flow_order_drop(t, f);
+	if (f->owner)
+		t->sink.close(t->sink.data, f->owner, why, time_ns);
+	f->owner = NULL;
+	count_end(&t->counts, f, why);
+	move(t, f, FLOW_LINGERING);
+	if (t->lists[FLOW_LINGERING].count > LINGERING_MAX)
+		forget(t, t->lists[FLOW_LINGERING].oldest);
+}
+
+/* The one of all that are open that was quiet the longest, or NULL. Half-open ones go
+ * first when they are many: a scan must not drive out those that work. */
+static struct flow *quietest(const struct flow_table *t)
+{
+	struct flow *a = t->lists[FLOW_NO_BYTES].oldest, *b = t->lists[FLOW_LIVE].oldest;
+
+	if (!a || !b)
+		return a ? a : b;
+	if (t->lists[FLOW_NO_BYTES].count > t->limits.flows_max / 2)
+		return a;
+	return a->last_ns < b->last_ns ? a : b;
 }
 
 void flow_end_chosen(struct flow_table *t, bool (*is_chosen)(void *data, const struct flow_info *f),
 	void *data, int64_t time_ns)
 {
-	for (struct flow *f = t->live.oldest, *next; f; f = next) {
-		next = f->newer;
-		if (!is_chosen(data, &f->info))
-			continue;
-		end_flow(t, f, FLOW_SHED, time_ns);
-		/* Not kept among the ended ones: it goes on when its packets come again. */
-		forget(t, f);
-	}
+	for (int place = FLOW_NO_BYTES; place <= FLOW_LIVE; place++)
+		for (struct flow *f = t->lists[place].oldest, *next; f; f = next) {
+			next = f->newer;
+			if (!is_chosen(data, &f->info))
+				continue;
+			end_flow(t, f, FLOW_SHED, time_ns);
+			/* Not kept among the ended: it goes on when its packets come again. */
+			forget(t, f);
+		}
 }
 
 void flow_end_all(struct flow_table *t, int64_t time_ns)
 {
-	while (t->live.oldest)
-		end_flow(t, t->live.oldest, FLOW_INPUT_ENDED, time_ns);
+	struct flow *f;
+
+	while ((f = quietest(t)))
+		end_flow(t, f, FLOW_INPUT_ENDED, time_ns);
+}
+
+static int64_t last_time(const struct flow_table *t)
+{
+	const struct flow *a = t->lists[FLOW_NO_BYTES].newest, *b = t->lists[FLOW_LIVE].newest;
+
+	if (!a || !b)
+		return a ? a->last_ns : b ? b->last_ns : 0;
+	return a->last_ns > b->last_ns ? a->last_ns : b->last_ns;
 }
 
 void flow_table_free(struct flow_table *t)
 {
 	if (!t)
 		return;
-	if (t->live.oldest)
-		flow_end_all(t, t->live.newest->last_ns);
-	while (t->lingering.oldest)
-		forget(t, t->lingering.oldest);
+	flow_end_all(t, last_time(t));
+	while (t->lists[FLOW_LINGERING].oldest)
+		forget(t, t->lists[FLOW_LINGERING].oldest);
+	history_free(t->history);
 	free(t);
 }
 
@@ -268,8 +240,8 @@ static struct flow *open_flow(struct flow_table *t, const struct packet *p, int 
 {
 	struct flow *f;
 
-	if (t->live.count >= t->limits.flows_max)
-		end_flow(t, t->live.oldest, FLOW_EVICTED, time_ns);
+	if (t->lists[FLOW_NO_BYTES].count + t->lists[FLOW_LIVE].count >= t->limits.flows_max)
+		end_flow(t, quietest(t), FLOW_EVICTED, time_ns);
 	f = calloc(1, sizeof *f);
 	if (!f)
 		return NULL;
@@ -283,162 +255,21 @@ static struct flow *open_flow(struct flow_table *t, const struct packet *p, int 
 		f->info.client = p->flags & TCP_ACK ? !sender : sender;
 	f->info.open_ns = time_ns;
 	f->last_ns = time_ns;
-	f->chain = t->buckets[hash % BUCKETS];
-	t->buckets[hash % BUCKETS] = f;
-	list_push(&t->live, f);
+	f->chain = t->buckets[hash % FLOW_BUCKETS];
+	t->buckets[hash % FLOW_BUCKETS] = f;
+	list_push(&t->lists[f->place], f);
 	t->counts.opened++;
 	t->counts.joined_late += f->info.client < 0;
 	f->owner = t->sink.open(t->sink.data, &f->info);
 	return f;
 }
 
-/* ---- putting in order */
-
-static void lose_interest(struct flow_table *t, struct flow *f)
-{
-	drop_held(t, &f->side[0]);
-	drop_held(t, &f->side[1]);
-	f->owner = NULL;
-}
-
-static void tell_gap(
-	struct flow_table *t, struct flow *f, int side, uint32_t missing_n, int64_t time_ns)
-{
-	t->counts.gaps++;
-	t->counts.gap_n += missing_n;
-	f->side[side].next_seq += missing_n;
-	if (f->owner && !t->sink.gap(t->sink.data, f->owner, side, missing_n, time_ns))
-		lose_interest(t, f);
-}
-
-/* A segment whose first new byte is the expected one. */
-static void deliver(struct flow_table *t, struct flow *f, int side, const unsigned char *bytes,
-	uint32_t n, uint32_t wire_n, int64_t time_ns)
-{
-	f->side[side].next_seq += n;
-	if (n && f->owner &&
-		!t->sink.bytes(t->sink.data, f->owner, side,
-			(struct slice){ (const char *)bytes, n }, time_ns))
-		lose_interest(t, f);
-	/* The snapshot length cut the rest. */
-	if (wire_n > n)
-		tell_gap(t, f, side, wire_n - n, time_ns);
-}
-
-static void deliver_from(struct flow_table *t, struct flow *f, int side, uint32_t seq,
-	const unsigned char *bytes, uint32_t n, uint32_t wire_n, int64_t time_ns)
-{
-	uint32_t old_n = f->side[side].next_seq - seq;
-
-	if (old_n >= wire_n) {
-		t->counts.retransmitted_n += wire_n;
-		return;
-	}
-	t->counts.retransmitted_n += old_n;
-	if (old_n > n)
-		deliver(t, f, side, NULL, 0, wire_n - old_n, time_ns);
-	else
-		deliver(t, f, side, bytes + old_n, n - old_n, wire_n - old_n, time_ns);
-}
-
-static void drain(struct flow_table *t, struct flow *f, int side)
-{
-	struct side *s = &f->side[side];
-
-	while (s->held && (int32_t)(s->held->seq - s->next_seq) <= 0) {
-		struct held *h = s->held;
-
-		s->held = h->next;
-		s->held_n -= cost_of(h);
-		t->held_n -= cost_of(h);
-		deliver_from(t, f, side, h->seq, h->bytes, h->n, h->wire_n, h->time_ns);
-		free(h);
-	}
-}
-
-static void skip_to_held(struct flow_table *t, struct flow *f, int side, int64_t time_ns)
-{
-	struct side *s = &f->side[side];
-
-	tell_gap(t, f, side, s->held->seq - s->next_seq, time_ns);
-	drain(t, f, side);
-}
-
-/* Keeps a segment that came early. Where it overlaps an earlier one, the order of
- * delivery decides: equal starts keep the first. */
-static bool hold(struct flow_table *t, struct flow *f, int side, const struct packet *p,
-	uint32_t seq, int64_t time_ns)
-{
-	struct side *s = &f->side[side];
-	struct held **at = &s->held, *h;
-
-	t->counts.reordered++;
-	while (*at && (int32_t)((*at)->seq - seq) <= 0)
-		at = &(*at)->next;
-	h = malloc(sizeof *h + p->payload_n);
-	if (!h)
-		return false;
-	*h = (struct held){ *at, seq, p->payload_n, p->wire_n, time_ns };
-	memcpy(h->bytes, p->payload, p->payload_n);
-	*at = h;
-	s->held_n += cost_of(h);
-	t->held_n += cost_of(h);
-	while (f->owner && s->held &&
-		(s->held_n > t->limits.held_per_flow_max || t->held_n > t->limits.held_total_max)) {
-		t->counts.hold_full++;
-		skip_to_held(t, f, side, time_ns);
-	}
-	return true;
-}
-
-static bool feed_payload(
-	struct flow_table *t, struct flow *f, int side, const struct packet *p, int64_t time_ns)
-{
-	struct side *s = &f->side[side];
-	uint32_t seq = p->seq + (p->flags & TCP_SYN ? 1 : 0);
-	int32_t ahead;
-
-	if (!s->is_known) {
-		s->is_known = true;
-		s->next_seq = seq;
-	}
-	ahead = (int32_t)(seq - s->next_seq);
-	if (ahead > 0)
-		return hold(t, f, side, p, seq, time_ns);
-	deliver_from(t, f, side, seq, p->payload, p->payload_n, p->wire_n, time_ns);
-	drain(t, f, side);
-	return true;
-}
-
-/* What the other side acknowledges has arrived there: when we do not have it, we
- * never will. A bare acknowledgement does not hurry us unless newer bytes are held:
- * the packet may only have been captured late. */
-static void feed_ack(struct flow_table *t, struct flow *f, int acked_side, const struct packet *p,
-	int64_t time_ns)
-{
-	struct side *s = &f->side[acked_side];
-	int32_t ahead = (int32_t)(p->ack - s->next_seq);
-
-	if (!s->is_known || ahead <= 0 || ahead > GAP_MAX)
-		return;
-	while (s->held && (int32_t)(p->ack - s->held->seq) > 0)
-		skip_to_held(t, f, acked_side, time_ns);
-	ahead = (int32_t)(p->ack - s->next_seq);
-	if (ahead <= 0 || !p->wire_n)
-		return;
-	/* The FIN takes a number of its own. */
-	if (s->has_fin && p->ack == s->fin_seq + 1)
-		ahead--;
-	if (ahead <= 0)
-		return;
-	tell_gap(t, f, acked_side, (uint32_t)ahead, time_ns);
-	drain(t, f, acked_side);
-}
+/* ---- a packet */
 
 static void note_fin(
 	struct flow_table *t, struct flow *f, int side, const struct packet *p, int64_t time_ns)
 {
-	struct side *s = &f->side[side];
+	struct flow_side *s = &f->side[side];
 
 	if (p->flags & TCP_FIN) {
 		s->has_fin = true;
@@ -456,14 +287,17 @@ static void note_fin(
 		end_flow(t, f, FLOW_CLOSED, time_ns);
 }
 
-/* A SYN that is not the old one again starts anew on the same ports. */
-static bool is_new_connection(const struct flow *f, int sender, const struct packet *p)
+/* A SYN that is not the old one again starts anew on the same ports; so do bytes long
+ * after the end. */
+static bool is_new_connection(
+	const struct flow *f, int sender, const struct packet *p, int64_t time_ns)
 {
-	const struct side *s = &f->side[sender];
+	const struct flow_side *s = &f->side[sender];
 
 	if (!(p->flags & TCP_SYN))
-		return false;
-	if (f->is_ended)
+		return f->place == FLOW_LINGERING && p->wire_n &&
+		       time_ns - f->last_ns > LINGER_S * NS_PER_S;
+	if (f->place == FLOW_LINGERING)
 		return true;
 	if (p->flags & TCP_ACK)
 		return false;
@@ -474,34 +308,72 @@ static bool is_new_connection(const struct flow *f, int sender, const struct pac
 
 static void note_syn(struct flow *f, int sender, const struct packet *p)
 {
-	struct side *s = &f->side[sender];
+	struct flow_side *s = &f->side[sender];
 
 	if (!(p->flags & TCP_SYN) || s->has_syn)
 		return;
 	s->has_syn = true;
 	s->syn_seq = p->seq;
+	s->window_shift = p->window_shift;
 	if (s->is_known)
 		return;
 	s->is_known = true;
 	s->next_seq = p->seq + 1;
 }
 
+/* RFC 5961, section 3, as far as someone who listens can tell: the receiver ignores a
+ * reset before what it acknowledged or behind its window. */
+static bool is_valid_reset(const struct flow *f, int sender, const struct packet *p)
+{
+	const struct flow_side *s = &f->side[sender], *peer = &f->side[!sender];
+	int64_t window = FLOW_GAP_MAX, ahead = (int32_t)(p->seq - s->next_seq);
+
+	/* Nothing of the sender was seen, as when it refuses; or nobody follows. */
+	if (!f->owner || !s->is_known)
+		return true;
+	if (!s->is_acked)
+		return ahead >= -window && ahead <= window;
+	if (s->has_syn && peer->has_syn) {
+		window = (int64_t)peer->window << peer->window_shift;
+		if (window < WINDOW_MIN)
+			window = WINDOW_MIN;
+	}
+	ahead = (int32_t)(p->seq - s->acked_seq);
+	return ahead >= 0 && ahead <= window;
+}
+
+static void feed_end(
+	struct flow_table *t, struct flow *f, int sender, const struct packet *p, int64_t time_ns)
+{
+	if (!(p->flags & TCP_RST)) {
+		note_fin(t, f, sender, p, time_ns);
+		return;
+	}
+	if (is_valid_reset(f, sender, p))
+		end_flow(t, f, FLOW_RESET, time_ns);
+	else
+		t->counts.resets_ignored++;
+}
+
 static bool feed_known(
 	struct flow_table *t, struct flow *f, int sender, const struct packet *p, int64_t time_ns)
 {
 	f->last_ns = time_ns;
-	list_touch(&t->live, f);
+	move(t, f, p->wire_n ? FLOW_LIVE : f->place);
 	if (!f->owner && !(p->flags & (TCP_FIN | TCP_RST)))
 		return true;
 	note_syn(f, sender, p);
-	if (p->flags & TCP_ACK)
-		feed_ack(t, f, !sender, p, time_ns);
-	if (p->wire_n && f->owner && !feed_payload(t, f, sender, p, time_ns))
-		return false;
-	if (p->flags & TCP_RST)
-		end_flow(t, f, FLOW_RESET, time_ns);
-	else if (p->flags & TCP_FIN || f->side[0].has_fin || f->side[1].has_fin)
-		note_fin(t, f, sender, p, time_ns);
+	/* What stands in a reset acknowledges nothing (and its bytes are a message). */
+	if (!(p->flags & TCP_RST)) {
+		if (p->flags & TCP_ACK)
+			flow_order_ack(t, f, !sender, p, time_ns);
+		f->side[sender].window = p->window;
+		t->counts.urgent += (p->flags & TCP_URG) != 0;
+		if (p->wire_n && f->owner && !flow_order_bytes(t, f, sender, p, time_ns))
+			return false;
+	}
+	if (p->flags & (TCP_FIN | TCP_RST) || f->side[0].has_fin || f->side[1].has_fin)
+		feed_end(t, f, sender, p, time_ns);
 	return true;
 }
 
@@ -512,18 +384,18 @@ bool flow_feed(struct flow_table *t, const struct packet *p, int64_t time_ns)
 	uint64_t hash = hash_of(t, &key);
 	struct flow *f = find(t, hash, &key);
 
-	if (f && is_new_connection(f, sender, p)) {
+	if (f && is_new_connection(f, sender, p, time_ns)) {
 		end_flow(t, f, FLOW_REUSED, time_ns);
 		forget(t, f);
 		f = NULL;
 	}
 	if (!f) {
 		/* Without a SYN, only bytes make a connection worth following. */
-		if (!(p->flags & TCP_SYN) && !p->wire_n)
+		if (!(p->flags & TCP_SYN) && (!p->wire_n || p->flags & TCP_RST))
 			return true;
 		f = open_flow(t, p, sender, hash, &key, time_ns);
 		if (!f)
 			return false;
 	}
-	return f->is_ended || feed_known(t, f, sender, p, time_ns);
+	return f->place == FLOW_LINGERING || feed_known(t, f, sender, p, time_ns);
 }

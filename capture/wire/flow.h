@@ -2,11 +2,14 @@
  * flow.h - TCP connections put together again from the packets of both sides.
  *
  * Bytes are handed on in order, each once: retransmissions and overlaps are
- * trimmed (the first bytes win), what comes early is held (a cap for each flow and
- * one for all), and bytes that the peer acknowledged or that did not come before
- * the cap are a gap. Sequence numbers wrap. A new SYN ends the flow that had the
- * ports before. All time is packet time. At the cap of flows the one that was
- * quiet the longest is ended and counted. One thread; callbacks must not call back.
+ * trimmed (the first bytes win, and bytes that differ are counted), what comes early
+ * is held (a cap for each flow and one for all), and bytes that the peer acknowledged
+ * or that did not come before the cap or the end are a gap. Where only one direction
+ * was captured nothing acknowledges: a gap is told after a second. Sequence numbers
+ * wrap. A new SYN ends the flow that had the ports before; a RST outside the window
+ * ends nothing (RFC 5961). All time is packet time. At the cap the flow that was quiet
+ * the longest is ended and counted, half-open ones first once they are half of all.
+ * One thread; callbacks must not call back.
  */
 #ifndef REPROD_FLOW_H
 #define REPROD_FLOW_H
@@ -53,10 +56,19 @@ struct flow_limits {
 struct flow_counts {
 	uint64_t opened, closed, reset, reused, evicted;
 	uint64_t joined_late; /* no SYN was seen */
+	uint64_t half_open; /* ended without a byte */
+	uint64_t one_way; /* ended with bytes, but nothing of the other side was seen */
 	uint64_t retransmitted_n; /* bytes seen again */
+	uint64_t conflicting; /* segments with other bytes under numbers that were seen */
+	uint64_t duplicated; /* frames that were captured twice: no retransmissions */
+	uint64_t keepalives; /* RFC 9293, section 3.8.4 */
+	uint64_t window_probes; /* a byte sent into a window of 0 */
+	uint64_t urgent; /* segments with urgent data: left in line (RFC 6093) */
 	uint64_t reordered; /* segments that came early */
 	uint64_t gaps, gap_n; /* how often, how many bytes */
 	uint64_t hold_full; /* gaps because a cap was reached */
+	uint64_t out_of_window; /* segments with numbers far from all others */
+	uint64_t resets_ignored;
 };
 
 struct flow_table;

@@ -25,6 +25,8 @@ static const char *const flow_names[FLOWS_KINDS] = {
 	[FLOWS_OTHER_PORT] = "other_port",
 };
 
+static const char *const cancel_names[] = { "of_no_session_seen", "joined" };
+
 static const char *const encrypted_names[ENCRYPTED_REASONS] = {
 	[TLS_OPENING] = "handshake_unfinished",
 	[TLS_READING] = "read",
@@ -79,6 +81,62 @@ static struct json *counts_json(const char *const *names, const uint64_t *counts
 	return j;
 }
 
+/* What connections went through that is no loss, or explains one. */
+struct ledger_detail {
+	const char *name;
+	uint64_t count;
+};
+
+enum { DETAILS_MAX = 24 };
+
+static size_t list_details(const struct ledger *l, struct ledger_detail to[DETAILS_MAX])
+{
+	const struct flow_counts *c = &l->tcp;
+	const struct ledger_detail all[] = {
+		{ "connections", c->opened },
+		{ "closed", c->closed },
+		{ "reset", c->reset },
+		{ "ports_reused", c->reused },
+		{ "evicted", c->evicted },
+		{ "joined_late", c->joined_late },
+		{ "half_open", c->half_open },
+		{ "one_way", c->one_way },
+		{ "retransmitted_bytes", c->retransmitted_n },
+		{ "conflicting", c->conflicting },
+		{ "duplicated", c->duplicated },
+		{ "keepalives", c->keepalives },
+		{ "window_probes", c->window_probes },
+		{ "urgent", c->urgent },
+		{ "reordered", c->reordered },
+		{ "gaps", c->gaps },
+		{ "gap_bytes", c->gap_n },
+		{ "hold_full", c->hold_full },
+		{ "out_of_window", c->out_of_window },
+		{ "resets_ignored", c->resets_ignored },
+		{ "datagrams_joined", l->ip.whole },
+		{ "fragments_overlapping", l->ip.overlaps },
+		{ "datagrams_given_up", l->ip.given_up },
+	};
+	size_t n = 0;
+
+	_Static_assert(LENGTH(all) <= DETAILS_MAX, "they fit");
+	for (size_t i = 0; i < LENGTH(all); i++)
+		if (all[i].count)
+			to[n++] = all[i];
+	return n;
+}
+
+static struct json *details_json(const struct ledger *l)
+{
+	struct ledger_detail details[DETAILS_MAX];
+	size_t n = list_details(l, details);
+	struct json *j = json_object();
+
+	for (size_t i = 0; i < n; i++)
+		json_set_int(j, details[i].name, (int64_t)details[i].count);
+	return j;
+}
+
 struct json *ledger_json(const struct ledger *l)
 {
 	struct json *j = json_object(), *packets = json_object(), *requests = json_object();
@@ -98,6 +156,8 @@ struct json *ledger_json(const struct ledger *l)
 	json_set(j, "packets", packets);
 	json_set(j, "requests", requests);
 	json_set(j, "flows", counts_json(flow_names, l->flows, FLOWS_KINDS));
+	json_set(j, "tcp", details_json(l));
+	json_set(j, "cancels", counts_json(cancel_names, l->cancels, LENGTH(cancel_names)));
 	json_set(j, "encrypted", counts_json(encrypted_names, l->encrypted, ENCRYPTED_REASONS));
 	return j;
 }
@@ -122,6 +182,18 @@ static void describe_counts(struct buf *to, const char *const *names, const uint
 		buf_add_text(to, after);
 }
 
+static void describe_details(const struct ledger *l, struct buf *to)
+{
+	struct ledger_detail details[DETAILS_MAX];
+	size_t n = list_details(l, details);
+
+	for (size_t i = 0; i < n; i++)
+		buf_addf(to, "%s%s %" PRIu64, i ? ", " : "tcp      ", details[i].name,
+			details[i].count);
+	if (n)
+		buf_add_byte(to, '\n');
+}
+
 void ledger_describe(const struct ledger *l, struct buf *to)
 {
 	const char *skipped[PACKET_VERDICTS];
@@ -141,6 +213,7 @@ void ledger_describe(const struct ledger *l, struct buf *to)
 	describe_counts(to, unpaired_names, l->requests_unpaired, UNPAIRED_REASONS, " (", ")");
 	buf_addf(to, ", in %" PRIu64 " sessions\n", l->sessions);
 	describe_counts(to, flow_names, l->flows, FLOWS_KINDS, "flows    ", "\n");
+	describe_details(l, to);
 	describe_counts(to, encrypted_names, l->encrypted, ENCRYPTED_REASONS, "unread   ", "\n");
 	describe_counts(to, lost_names, l->lost, LOST_REASONS, "lost     ", "\n");
 }

@@ -8,7 +8,8 @@
 #ifndef REPROD_LEDGER_H
 #define REPROD_LEDGER_H
 
-#include "capture/wire/packet.h"
+#include "capture/wire/flow.h"
+#include "capture/wire/fragment.h"
 #include "capture/wire/tls.h"
 #include "core/base/buf.h"
 #include "core/base/json.h"
@@ -65,6 +66,9 @@ struct ledger {
 	uint64_t flows[FLOWS_KINDS];
 	uint64_t encrypted[ENCRYPTED_REASONS]; /* why connections could not be read */
 	uint64_t lost[LOST_REASONS];
+	struct flow_counts tcp; /* as of the last head */
+	struct fragment_counts ip;
+	uint64_t cancels[2]; /* cancel requests: of no session seen, of one seen */
 	uint64_t prepares, sessions;
 	uint64_t requests_stored; /* records written, prepares not among them */
 	uint64_t undecided; /* requests still open: 0 at the end */

@@ -4,27 +4,20 @@
 #include <stdio.h>
 
 #include "capture/wire/bigendian.h"
-#include "core/base/cursor.h"
+#include "capture/wire/packet_frame.h"
 
 enum {
-	ETHER_IPV4 = 0x0800,
-	ETHER_VLAN = 0x8100,
-	ETHER_IPV6 = 0x86dd,
-	ETHER_MPLS = 0x8847,
-	ETHER_PPPOE = 0x8864,
-	ETHER_QINQ = 0x88a8,
-	ETHER_QINQ_OLD = 0x9100,
-	PPP_IPV4 = 0x0021,
-	PPP_IPV6 = 0x0057,
+	IP_HOPS = 0,
 	IP_TCP = 6,
-	TAGS_MAX = 8, /* VLAN tags or MPLS labels in a row */
-	EXTENSIONS_MAX = 8,
-};
-
-struct frame {
-	struct cursor at;
-	size_t lost_n; /* bytes of the frame that were not kept */
-	struct packet *out;
+	IP_ROUTING = 43,
+	IP_FRAGMENT = 44,
+	IP_AUTHENTICATION = 51,
+	IP_DESTINATION = 60,
+	IP_MOBILITY = 135,
+	IP_HOST_IDENTITY = 139,
+	IP_SHIM6 = 140,
+	EXTENSIONS_MAX = 16,
+	DATAGRAM_MAX = 65535,
 };
 
 const char *packet_verdict_name(enum packet_verdict v)
@@ -42,198 +35,203 @@ const char *packet_verdict_name(enum packet_verdict v)
 	return names[v];
 }
 
-/* A header that ends early was cut by the snapshot length, or lied. */
-static enum packet_verdict short_frame(const struct frame *f)
+/* ---- TCP */
+
+/* RFC 7323, section 2: kind 3, three bytes; more than 14 counts as 14. */
+static uint8_t window_shift(const unsigned char *option, const unsigned char *end)
 {
-	return f->lost_n ? PACKET_CUT : PACKET_BAD;
+	while (end - option >= 3 && *option) {
+		if (*option == 1) {
+			option++;
+			continue;
+		}
+		if (option[0] == 3 && option[1] == 3)
+			return option[2] < 14 ? option[2] : 14;
+		if (option[1] < 2)
+			break;
+		option += option[1] < end - option ? option[1] : end - option;
+	}
+	return 0;
 }
 
-/* bound_n: bytes that the IP header grants the segment, or SIZE_MAX. */
-static enum packet_verdict decode_tcp(struct frame *f, size_t bound_n)
+static enum packet_verdict decode_tcp(struct frame *f)
 {
 	struct packet *p = f->out;
 	const unsigned char *start = f->at.p;
 	size_t kept_n = cursor_left(&f->at), whole_n = kept_n + f->lost_n;
 	size_t header_n;
 
-	if (bound_n < whole_n)
-		whole_n = bound_n;
-	if (kept_n > whole_n)
-		kept_n = whole_n;
 	if (kept_n < 20)
-		return f->lost_n && whole_n >= 20 ? PACKET_CUT : PACKET_BAD;
+		return whole_n >= 20 ? PACKET_CUT : PACKET_BAD;
 	p->from.port = be16_at(start);
 	p->to.port = be16_at(start + 2);
 	p->seq = be32_at(start + 4);
 	p->ack = be32_at(start + 8);
 	header_n = (size_t)(start[12] >> 4) * 4;
 	p->flags = start[13];
+	p->window = be16_at(start + 14);
 	if (header_n < 20 || header_n > whole_n)
 		return PACKET_BAD;
 	if (header_n > kept_n)
 		return PACKET_CUT;
+	if (p->flags & TCP_SYN)
+		p->window_shift = window_shift(start + 20, start + header_n);
 	p->payload = start + header_n;
 	p->payload_n = (uint32_t)(kept_n - header_n);
 	p->wire_n = (uint32_t)(whole_n - header_n);
 	return PACKET_TCP;
 }
 
-static enum packet_verdict decode_ipv4(struct frame *f)
+/* ---- IP */
+
+/* The datagram ends n bytes from here; what the frame has behind is padding. What it
+ * lacks was on the wire all the same: tools that shorten frames forget to say so. */
+static void limit(struct frame *f, size_t n)
 {
-	size_t kept_n = cursor_left(&f->at), frame_n = kept_n + f->lost_n;
+	size_t left_n = cursor_left(&f->at);
+
+	f->lost_n = n > left_n ? n - left_n : 0;
+	if (n < left_n)
+		f->at.end = f->at.p + n;
+}
+
+/* The addresses are those of the innermost header. */
+static bool enter(struct frame *f)
+{
+	if (f->depth++ == 0)
+		return true;
+	*f->out = (struct packet){ 0 };
+	return f->depth <= PACKET_DEPTH_MAX;
+}
+
+/* Pieces other than the last are multiples of eight bytes; no datagram is longer than
+ * its length field can say (RFC 8200, section 4.5). */
+static enum packet_verdict piece(struct frame *f, struct packet_fragment fragment)
+{
+	struct packet *p = f->out;
+
+	if (f->lost_n)
+		return PACKET_CUT;
+	p->payload = f->at.p;
+	p->payload_n = p->wire_n = (uint32_t)cursor_left(&f->at);
+	p->fragment = fragment;
+	if (fragment.offset_n + p->wire_n > DATAGRAM_MAX || !p->wire_n ||
+		(fragment.has_more && p->wire_n % 8))
+		return PACKET_BAD;
+	return PACKET_FRAGMENT;
+}
+
+enum packet_verdict packet_ipv4(struct frame *f)
+{
 	const unsigned char *h = f->at.p;
 	size_t header_n, total_n;
+	unsigned split;
 
-	if (kept_n < 20)
-		return short_frame(f);
+	if (cursor_left(&f->at) < 20)
+		return frame_short(f);
+	if (!enter(f))
+		return PACKET_BAD;
 	header_n = (size_t)(h[0] & 15) * 4;
-	total_n = (size_t)h[2] << 8 | h[3];
-	if (total_n == 0 || total_n > frame_n)
-		total_n = frame_n;
+	total_n = be16_at(h + 2);
+	if (total_n)
+		limit(f, total_n);
+	else
+		total_n = cursor_left(&f->at) + f->lost_n;
 	if (h[0] >> 4 != 4 || header_n < 20 || total_n < header_n)
 		return PACKET_BAD;
-	if ((h[6] & 0x3f) || h[7])
-		return PACKET_FRAGMENT;
-	if (h[9] != IP_TCP)
-		return PACKET_NOT_TCP;
-	if (header_n > kept_n)
+	if (header_n > cursor_left(&f->at))
 		return PACKET_CUT;
-	f->out->is_v6 = false;
+	f->out->ip_id = be16_at(h + 4);
 	memcpy(f->out->from.bytes, h + 12, 4);
 	memcpy(f->out->to.bytes, h + 16, 4);
 	f->at.p += header_n;
-	return decode_tcp(f, total_n - header_n);
+	split = be16_at(h + 6) & 0x3fff;
+	if (split)
+		return piece(f, (struct packet_fragment){ be16_at(h + 4), (split & 0x1fff) * 8,
+					h[9], split & 0x2000 });
+	return h[9] == IP_TCP ? decode_tcp(f) : packet_protocol(f, h[9]);
 }
 
-/* RFC 8200: hop-by-hop 0, routing 43, fragment 44, authentication 51,
- * destination 60, mobility 135. */
-static enum packet_verdict skip_extensions(struct frame *f, unsigned next, size_t *bound_n)
-{
-	for (int i = 0; next != IP_TCP; i++) {
-		const unsigned char *h = f->at.p;
-		size_t n;
-
-		if (next != 0 && next != 43 && next != 44 && next != 51 && next != 60 &&
-			next != 135)
-			return PACKET_NOT_TCP;
-		if (i == EXTENSIONS_MAX)
-			return PACKET_BAD;
-		if (cursor_left(&f->at) < 8)
-			return short_frame(f);
-		if (next == 44 && ((h[2] << 8 | h[3]) & 0xfff9))
-			return PACKET_FRAGMENT;
-		n = next == 44 ? 8 : next == 51 ? ((size_t)h[1] + 2) * 4 : ((size_t)h[1] + 1) * 8;
-		if (n > *bound_n)
-			return PACKET_BAD;
-		if (n > cursor_left(&f->at))
-			return short_frame(f);
-		if (*bound_n != SIZE_MAX)
-			*bound_n -= n;
-		next = h[0];
-		cursor_skip(&f->at, n);
-	}
-	return PACKET_TCP;
-}
-
-static enum packet_verdict decode_ipv6(struct frame *f)
+enum packet_verdict packet_ipv6(struct frame *f)
 {
 	const unsigned char *h = f->at.p;
-	size_t bound_n;
-	enum packet_verdict v;
+	size_t body_n;
 
 	if (cursor_left(&f->at) < 40)
-		return short_frame(f);
-	if (h[0] >> 4 != 6)
+		return frame_short(f);
+	if (h[0] >> 4 != 6 || !enter(f))
 		return PACKET_BAD;
-	bound_n = (size_t)h[4] << 8 | h[5];
-	if (bound_n == 0)
-		bound_n = SIZE_MAX;
+	body_n = be16_at(h + 4);
+	/* 0: a jumbogram (RFC 2675) or BIG TCP; frames of that size have no padding. */
+	if (body_n)
+		limit(f, 40 + body_n);
 	f->out->is_v6 = true;
 	memcpy(f->out->from.bytes, h + 8, 16);
 	memcpy(f->out->to.bytes, h + 24, 16);
-	cursor_skip(&f->at, 40);
-	v = skip_extensions(f, h[6], &bound_n);
-	return v == PACKET_TCP ? decode_tcp(f, bound_n) : v;
+	f->at.p += 40;
+	return h[6] == IP_TCP ? decode_tcp(f) : packet_protocol(f, h[6]);
 }
 
-static enum packet_verdict decode_by_version(struct frame *f)
+enum packet_verdict packet_ip(struct frame *f)
 {
 	if (cursor_left(&f->at) == 0)
-		return short_frame(f);
+		return frame_short(f);
 	if (f->at.p[0] >> 4 == 4)
-		return decode_ipv4(f);
-	return f->at.p[0] >> 4 == 6 ? decode_ipv6(f) : PACKET_NOT_IP;
+		return packet_ipv4(f);
+	return f->at.p[0] >> 4 == 6 ? packet_ipv6(f) : PACKET_NOT_IP;
 }
 
-static enum packet_verdict decode_pppoe(struct frame *f)
+/* RFC 8200, section 4; the authentication header (RFC 4302) counts in words of four and
+ * exists in IPv4 too. */
+static bool is_extension(const struct frame *f, unsigned protocol)
 {
-	unsigned protocol;
-
-	cursor_skip(&f->at, 6);
-	protocol = cursor_u16be(&f->at);
-	if (f->at.is_short)
-		return short_frame(f);
-	if (protocol == PPP_IPV4)
-		return decode_ipv4(f);
-	return protocol == PPP_IPV6 ? decode_ipv6(f) : PACKET_NOT_IP;
-}
-
-static enum packet_verdict decode_mpls(struct frame *f)
-{
-	for (int i = 0; i < TAGS_MAX; i++) {
-		uint32_t label = cursor_u32be(&f->at);
-
-		if (f->at.is_short)
-			return short_frame(f);
-		if (label & 0x100)
-			return decode_by_version(f);
-	}
-	return PACKET_BAD;
-}
-
-static enum packet_verdict decode_ether_type(struct frame *f, unsigned type)
-{
-	for (int i = 0; type == ETHER_VLAN || type == ETHER_QINQ || type == ETHER_QINQ_OLD; i++) {
-		if (i == TAGS_MAX)
-			return PACKET_BAD;
-		cursor_skip(&f->at, 2);
-		type = cursor_u16be(&f->at);
-		if (f->at.is_short)
-			return short_frame(f);
-	}
-	switch (type) {
-	case ETHER_IPV4:
-		return decode_ipv4(f);
-	case ETHER_IPV6:
-		return decode_ipv6(f);
-	case ETHER_PPPOE:
-		return decode_pppoe(f);
-	case ETHER_MPLS:
-		return decode_mpls(f);
+	switch (protocol) {
+	case IP_AUTHENTICATION:
+		return true;
+	case IP_HOPS:
+	case IP_ROUTING:
+	case IP_FRAGMENT:
+	case IP_DESTINATION:
+	case IP_MOBILITY:
+	case IP_HOST_IDENTITY:
+	case IP_SHIM6:
+		return f->out->is_v6;
 	default:
-		return PACKET_NOT_IP;
+		return false;
 	}
 }
 
-/* The protocol family, in the byte order of the host that captured (NULL) or of
- * the network (LOOP): 2 is IPv4; 10, 24, 28 and 30 are the IPv6 of various BSDs
- * and Linux. The IP version says the same and is enough. */
-static enum packet_verdict decode_bsd_loopback(struct frame *f)
+static size_t extension_n(const unsigned char *h, unsigned protocol)
 {
-	cursor_skip(&f->at, 4);
-	return f->at.is_short ? short_frame(f) : decode_by_version(f);
+	if (protocol == IP_FRAGMENT)
+		return 8;
+	return protocol == IP_AUTHENTICATION ? ((size_t)h[1] + 2) * 4 : ((size_t)h[1] + 1) * 8;
 }
 
-static enum packet_verdict decode_after(struct frame *f, size_t before_n, size_t after_n)
+enum packet_verdict packet_protocol(struct frame *f, unsigned protocol)
 {
-	unsigned type;
+	for (int i = 0; is_extension(f, protocol); i++) {
+		const unsigned char *h = f->at.p;
+		size_t n;
 
-	if (cursor_left(&f->at) < before_n + 2 + after_n)
-		return short_frame(f);
-	type = be16_at(f->at.p + before_n);
-	f->at.p += before_n + 2 + after_n;
-	return decode_ether_type(f, type);
+		if (i == EXTENSIONS_MAX)
+			return PACKET_BAD;
+		if (cursor_left(&f->at) < 8)
+			return frame_short(f);
+		n = extension_n(h, protocol);
+		if (n > cursor_left(&f->at))
+			return frame_short(f);
+		f->at.p += n;
+		/* An "atomic" fragment (RFC 6946) is the whole. */
+		if (protocol == IP_FRAGMENT && be16_at(h + 2) & 0xfff9)
+			return piece(f, (struct packet_fragment){ be32_at(h + 4),
+						be16_at(h + 2) & 0xfff8u, h[0], h[3] & 1 });
+		protocol = h[0];
+	}
+	return protocol == IP_TCP ? decode_tcp(f) : packet_tunnel(f, protocol);
 }
+
+/* ---- the whole */
 
 enum packet_verdict packet_decode(
 	int link, const unsigned char *bytes, size_t n, size_t wire_n, struct packet *ret)
@@ -242,25 +240,26 @@ enum packet_verdict packet_decode(
 
 	*ret = (struct packet){ 0 };
 	f.lost_n = wire_n > n ? wire_n - n : 0;
-	switch (link) {
-	case LINK_ETHERNET:
-		return decode_after(&f, 12, 0);
-	case LINK_SLL:
-		return decode_after(&f, 14, 0);
-	case LINK_SLL2:
-		return decode_after(&f, 0, 18);
-	case LINK_NULL:
-	case LINK_LOOP:
-		return decode_bsd_loopback(&f);
-	case LINK_RAW:
-	case LINK_RAW_BSD:
-	case LINK_RAW_FILE:
-	case LINK_IPV4:
-	case LINK_IPV6:
-		return decode_by_version(&f);
-	default:
-		return PACKET_UNKNOWN_LINK;
+	if (link != LINK_ETHERNET)
+		return packet_link(&f, link);
+	if (n >= 34 && be16_at(bytes + 12) == ETHER_IPV4) {
+		f.at.p += 14;
+		return packet_ipv4(&f);
 	}
+	return packet_ethernet(&f);
+}
+
+enum packet_verdict packet_decode_whole(
+	const struct packet *piece, const unsigned char *bytes, size_t n, struct packet *ret)
+{
+	struct packet whole = {
+		.is_v6 = piece->is_v6, .ip_id = piece->ip_id, .from = piece->from, .to = piece->to
+	};
+	unsigned protocol = piece->fragment.protocol;
+	struct frame f = { .at = cursor_of(bytes, n), .out = ret, .depth = 1 };
+
+	*ret = whole;
+	return packet_protocol(&f, protocol);
 }
 
 bool packet_knows_link(int link)

@@ -86,7 +86,7 @@ static void feed_port(struct fixture *x, int side, uint16_t port, uint32_t seq, 
 
 	p.from = side ? server : client;
 	p.to = side ? client : server;
-	assert_true(flow_feed(x->table, &p, ++x->now_ns));
+	assert_true(flow_feed(x->table, &p, x->now_ns += 10 * NS_PER_MS));
 }
 
 static void feed(
