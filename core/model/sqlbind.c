@@ -19,7 +19,7 @@ static enum value_action scrub_scalar(const struct sqlvalue *v, struct slice raw
 	struct buf *plain = &scratch[0], *scrubbed = &scratch[1];
 	size_t at = out->n;
 
-	if (sqlbinary_is_harmless(oid, raw) && slot->action <= VALUE_KEPT + 1) {
+	if (sqlbinary_is_harmless(oid, raw) && slot->action <= POLICY_KEEP) {
 		buf_add_slice(out, raw);
 		return VALUE_KEPT;
 	}
@@ -108,10 +108,10 @@ enum value_action sqlbind_scrub(const struct sqlvalue *v, struct slice raw, uint
 	uint32_t type_oid, const struct slot *slot, struct buf scratch[2], struct buf *out,
 	uint8_t *ret_flags)
 {
-	if (slot->action == VALUE_DROPPED + 1)
+	if (slot->action == POLICY_DROP)
 		return drop(out, out->n, ret_flags);
 	/* A column's rule says so: then of any type. */
-	if (slot->action == VALUE_KEPT + 1 && slot->rule != RULE_DROP) {
+	if (slot->action == POLICY_KEEP && slot->rule != RULE_DROP) {
 		buf_add_slice(out, raw);
 		return VALUE_KEPT;
 	}

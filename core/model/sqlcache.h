@@ -10,8 +10,8 @@
 
 #include "core/model/sqlshape.h"
 
-/* The second two: of sessions where backslashes escape in '...'. */
-enum cached { CACHED_SHAPE, CACHED_TEXT, CACHED_ESCAPING, CACHED_ESCAPING_TEXT };
+/* The second two: of sessions where backslashes escape in '...'. CACHED_TREE: by outline. */
+enum cached { CACHED_SHAPE, CACHED_TEXT, CACHED_ESCAPING, CACHED_ESCAPING_TEXT, CACHED_TREE };
 
 struct sqlcache_entry {
 	struct sqlcache_entry *next; /* in the bucket */

@@ -187,17 +187,21 @@ static enum value_action drop(uint8_t *ret_flags)
 
 /* B'...' of few bits stays, X'...' is permuted like bytea. */
 static enum value_action scrub_bits(const struct sqlvalue *v, struct slice text,
-	struct buf *scratch, struct buf *out, uint8_t *ret_flags)
+	const struct slot *slot, struct buf *scratch, struct buf *out, uint8_t *ret_flags)
 {
 	struct slice bits = { text.p + 2, text.n - 3 };
 	size_t at = out->n;
 
 	bool is_hex = (text.p[0] | 0x20) == 'x';
 
+	if (slot->action == POLICY_KEEP) {
+		buf_add_slice(out, text);
+		return VALUE_KEPT;
+	}
 	for (size_t i = 0; i < bits.n; i++)
 		if ((unsigned)hex_of(bits.p[i]) >= (is_hex ? 16u : 2u))
 			return drop(ret_flags);
-	if (bits.n <= v->policy->keep_digits && !v->policy->is_permuting_ids) {
+	if (!slot->action && bits.n <= v->policy->keep_digits && !v->policy->is_permuting_ids) {
 		buf_add_slice(out, text);
 		return VALUE_KEPT;
 	}
@@ -258,13 +262,13 @@ enum value_action sqlliteral_scrub(const struct sqlvalue *v, const struct sql_to
 {
 	struct buf *plain = &scratch[0], *scrubbed = &scratch[1];
 
-	if (slot->rule == RULE_DROP)
+	if (slot->rule == RULE_DROP || slot->action == POLICY_DROP)
 		return drop(ret_flags);
 	switch (item->kind) {
 	case SQL_NUMBER:
 		return scrub_number(v, item, slot, plain, out, ret_flags);
 	case SQL_BITS:
-		return scrub_bits(v, item->text, plain, out, ret_flags);
+		return scrub_bits(v, item->text, slot, plain, out, ret_flags);
 	case SQL_BARE:
 		return scrub_bare(v, item->text, slot, scrubbed, out, ret_flags);
 	default:

@@ -30,9 +30,11 @@ struct table_name {
 };
 
 struct roles {
+	const struct sqlshape_source *source;
 	const struct policy *policy;
 	const struct sql_token *items;
 	size_t n;
+	size_t value; /* of all literals and parameters, in order */
 	struct level levels[DEPTH_MAX];
 	size_t depth; /* may pass DEPTH_MAX: deeper ones share the last */
 	size_t start; /* of the statement */
@@ -41,6 +43,11 @@ struct roles {
 	struct table_name tables[TABLES_MAX];
 	size_t table_count;
 };
+
+static void roles_free(struct roles **r)
+{
+	free(*r);
+}
 
 static struct level *level_of(struct roles *r)
 {
@@ -84,23 +91,6 @@ static struct slice fold(const struct sql_token *i, char to[NAME_MAX_BYTES])
 	return (struct slice){ to, n };
 }
 
-static uint8_t rule_for(const struct roles *r, struct slice table, struct slice column)
-{
-	char key[2 * NAME_MAX_BYTES + 1];
-	size_t n = 0;
-
-	if (table.n + column.n + 1 > sizeof(key))
-		return 0;
-	if (table.n) {
-		memcpy(key, table.p, table.n);
-		n = table.n;
-		key[n++] = '.';
-	}
-	if (column.n)
-		memcpy(key + n, column.p, column.n);
-	return policy_rule(r->policy, POLICY_COLUMN, (struct slice){ key, n + column.n });
-}
-
 static bool same_name(struct slice a, const struct sql_token *item)
 {
 	char folded[NAME_MAX_BYTES];
@@ -108,12 +98,13 @@ static bool same_name(struct slice a, const struct sql_token *item)
 	return slice_same(a, fold(item, folded));
 }
 
-/* The policy's action + 1 for the column named by the item at i, else 0. */
-static uint8_t action_of(const struct roles *r, size_t i)
+/* The column named by the item at i: of the table that the policy has a rule for. */
+static struct sqlcolumn column_at(const struct roles *r, size_t i)
 {
 	char name[NAME_MAX_BYTES], table_name[NAME_MAX_BYTES];
-	struct slice column = fold(item_at(r, i), name);
+	struct slice column = fold(item_at(r, i), name), table = { NULL, 0 };
 	bool is_qualified = item_is_sign(before(r, i, 1), '.') && is_name(before(r, i, 2));
+	size_t candidates = 0;
 
 	for (size_t t = 0; t < r->table_count; t++) {
 		const struct table_name *known = &r->tables[t];
@@ -123,17 +114,17 @@ static uint8_t action_of(const struct roles *r, size_t i)
 		if (is_qualified && !same_name(fold(&a, alias), before(r, i, 2)))
 			continue;
 		struct sql_token tab = { .kind = SQL_WORD, .text = known->table };
-		uint8_t action = rule_for(r, fold(&tab, table_name), column);
-		if (action)
-			return action;
+		table = fold(&tab, table_name);
+		struct sqlcolumn found =
+			sqlplaces_find(r->source->places, r->policy, table, column);
+		if (found.action)
+			return found;
+		candidates++;
 	}
-	if (is_qualified) {
-		uint8_t action = rule_for(r, fold(before(r, i, 2), table_name), column);
-
-		if (action)
-			return action;
-	}
-	return rule_for(r, (struct slice){ NULL, 0 }, column);
+	if (candidates != 1)
+		table = is_qualified ? fold(before(r, i, 2), table_name)
+				     : (struct slice){ NULL, 0 };
+	return sqlplaces_find(r->source->places, r->policy, table, column);
 }
 
 static struct slice bare(const struct sql_token *i)
@@ -369,34 +360,81 @@ static uint8_t rule_of(struct roles *r, size_t i)
 	return rule_of_statement(r, i);
 }
 
-static uint8_t role_of(struct roles *r, uint8_t rule)
+static uint8_t role_in(uint8_t clause, uint8_t rule)
 {
-	switch (level_of(r)->clause) {
+	bool is_value = rule == RULE_VALUE || rule == RULE_PATTERN || rule == RULE_DATE;
+
+	switch (clause) {
 	case CLAUSE_COUNT:
 		return ROLE_STRUCTURAL;
 	case CLAUSE_PREDICATE:
-		break;
+		return is_value ? ROLE_PREDICATE : ROLE_STRUCTURAL;
 	case CLAUSE_PAYLOAD:
 		return rule == RULE_VALUE ? ROLE_PAYLOAD : ROLE_STRUCTURAL;
 	default:
 		return rule == RULE_VALUE || rule == RULE_DROP ? ROLE_UNKNOWN : ROLE_STRUCTURAL;
 	}
-	return rule == RULE_VALUE || rule == RULE_PATTERN || rule == RULE_DATE ? ROLE_PREDICATE
-									       : ROLE_STRUCTURAL;
+}
+
+/* What the grammar says about the value at hand, or NULL. */
+static const struct sqltree_slot *tree_slot(const struct roles *r)
+{
+	const struct sqlshape_source *s = r->source;
+	const struct sqltree_slot *slot = s->tree ? &s->tree[s->stand_ins[r->value]] : NULL;
+
+	return slot && slot->is_seen ? slot : NULL;
+}
+
+static uint8_t role_of(struct roles *r, const struct sqltree_slot *tree, uint8_t rule)
+{
+	static const uint8_t clauses[] = {
+		[ROLE_UNKNOWN] = CLAUSE_NONE,
+		[ROLE_PREDICATE] = CLAUSE_PREDICATE,
+		[ROLE_PAYLOAD] = CLAUSE_PAYLOAD,
+	};
+	uint8_t clause = level_of(r)->clause;
+
+	return role_in(tree && clause != CLAUSE_COUNT ? clauses[tree->role] : clause, rule);
+}
+
+/* Where the grammar names no column the lexer's guess may still tighten, never loosen. */
+static struct sqlcolumn column_for(struct roles *r, const struct sqltree_slot *tree, size_t i)
+{
+	struct sqlcolumn column = { 0 };
+
+	if (tree && tree->is_known)
+		return (struct sqlcolumn){ tree->place, tree->action, true };
+	if (tree && !policy_has(r->policy, POLICY_COLUMN))
+		return column;
+	size_t item = column_of(r, i);
+	if (item)
+		column = column_at(r, item - 1);
+	if (tree && column.action <= POLICY_KEEP)
+		return (struct sqlcolumn){ 0 };
+	return column;
+}
+
+/* Units, names, formats and counts stand beside a column, they are not its values. */
+static bool may_be_of_column(uint8_t rule)
+{
+	return rule == RULE_VALUE || rule == RULE_PATTERN || rule == RULE_BOOLEAN ||
+	       rule == RULE_DATE || rule == RULE_INTERVAL;
 }
 
 static struct slot slot_of(struct roles *r, size_t i)
 {
+	const struct sqltree_slot *tree = tree_slot(r);
 	struct slot slot = { .rule = rule_of(r, i) };
 
-	slot.role = role_of(r, slot.rule);
-	if (policy_has(r->policy, POLICY_COLUMN)) {
-		size_t column = column_of(r, i);
+	slot.role = role_of(r, tree, slot.rule);
+	if (may_be_of_column(slot.rule)) {
+		struct sqlcolumn column = column_for(r, tree, i);
 
-		slot.action = column ? action_of(r, column - 1) : 0;
-		if (slot.action == 0)
-			slot.action = policy_other_columns(r->policy);
+		slot.action = column.action;
+		slot.place = column.place;
 	}
+	if (slot.action == POLICY_NONE)
+		slot.action = (uint8_t)policy_other_columns(r->policy);
 	return slot;
 }
 
@@ -479,7 +517,12 @@ static void begin_statement(struct roles *r, size_t i)
 	const struct sql_token *verb = item_at(r, i);
 	bool is_definition = item_word_is(verb, "create") || item_word_is(verb, "alter");
 
-	*r = (struct roles){ .policy = r->policy, .items = r->items, .n = r->n, .start = i };
+	*r = (struct roles){ .source = r->source,
+		.policy = r->policy,
+		.items = r->items,
+		.n = r->n,
+		.value = r->value,
+		.start = i };
 	r->is_set = item_word_is(verb, "set") || item_word_is(verb, "reset");
 	r->is_copy = item_word_is(verb, "copy");
 	r->is_body = item_word_is(verb, "do");
@@ -491,45 +534,72 @@ static void begin_statement(struct roles *r, size_t i)
 		r->is_set |= item_word_is(word, "system") || item_word_is(word, "database") ||
 			     item_word_is(word, "role") || item_word_is(word, "user");
 	}
-	if (policy_has(r->policy, POLICY_COLUMN))
-		note_tables(r);
+	note_tables(r);
 }
 
-bool sqlrole_assign(const struct policy *policy, const struct sql_token *items, size_t n,
-	struct slot *slots, struct slot *params, size_t param_count)
+/* One $n in several places: a predicate goes first, the stricter rule holds, and a place
+ * without a column ($1 IS NULL OR status = $1) says nothing against one with. */
+static void merge_slot(struct slot *into, struct slot more)
 {
-	struct roles *r = malloc(sizeof(*r));
+	struct slot was = *into;
+
+	if (was.role == ROLE_UNKNOWN || more.role == ROLE_PREDICATE)
+		*into = more;
+	if (was.place && more.place)
+		into->action = sqlplaces_stricter(was.action, more.action);
+	else if (was.place)
+		into->action = was.action;
+	if (was.place)
+		into->place = was.place;
+	else if (more.place) {
+		into->place = more.place;
+		into->action = more.action;
+	}
+}
+
+static void follow_item(struct roles *r, size_t i)
+{
+	const struct sql_token *item = &r->items[i];
+
+	if (item->kind == SQL_WORD)
+		follow_word(r, i);
+	else if (item_is_sign(item, '(') || item_is_sign(item, '['))
+		open_level(r, i);
+	else if ((item_is_sign(item, ')') || item_is_sign(item, ']')) && r->depth)
+		r->depth--;
+	else if (item_is_sign(item, ','))
+		level_of(r)->argument++;
+}
+
+bool sqlrole_assign(const struct sqlshape_source *source, struct slot *slots, struct slot *params,
+	size_t param_count)
+{
+	CLEANUP(roles_free) struct roles *r = malloc(sizeof(*r));
+	bool is_start = true;
 
 	if (!r)
 		return false;
-	*r = (struct roles){ .policy = policy, .items = items, .n = n };
-	bool is_start = true;
-	for (size_t i = 0; i < n; i++) {
-		const struct sql_token *item = &items[i];
+	*r = (struct roles){
+		.source = source, .policy = source->policy, .items = source->items, .n = source->n
+	};
+	for (size_t i = 0; i < r->n; i++) {
+		const struct sql_token *item = &r->items[i];
 
 		if (is_start)
 			begin_statement(r, i);
 		is_start = item_is_sign(item, ';');
 		if (item_is_literal(item)) {
 			*slots++ = slot_of(r, i);
+			r->value++;
 		} else if (item->kind == SQL_PARAM) {
 			uint32_t p = sqlitem_param(item);
-			struct slot slot = slot_of(r, i);
 
-			/* Used twice, the stricter place decides. */
-			if (p && p <= param_count &&
-				(params[p - 1].role == ROLE_UNKNOWN || slot.role == ROLE_PREDICATE))
-				params[p - 1] = slot;
-		} else if (item->kind == SQL_WORD) {
-			follow_word(r, i);
-		} else if (item_is_sign(item, '(') || item_is_sign(item, '[')) {
-			open_level(r, i);
-		} else if ((item_is_sign(item, ')') || item_is_sign(item, ']')) && r->depth) {
-			r->depth--;
-		} else if (item_is_sign(item, ',')) {
-			level_of(r)->argument++;
+			if (p && p <= param_count)
+				merge_slot(&params[p - 1], slot_of(r, i));
+			r->value++;
+		} else {
+			follow_item(r, i);
 		}
 	}
-	free(r);
 	return true;
 }

@@ -11,6 +11,7 @@ enum {
 	LITERALS_MAX = 65536, /* value.place has 16 bits */
 	ITEMS_MAX = 4 << 20,
 	VALUES_BYTES_MAX = 64 << 20,
+	TREE_BYTES_MAX = 8 << 20,
 };
 
 static const struct slice unreadable = { "(unreadable statement)", 22 };
@@ -24,6 +25,8 @@ struct sqlscrub *sqlscrub_new(
 		return NULL;
 	s->value = (struct sqlvalue){ .policy = policy, .key = key };
 	arena_init(&s->arena, VALUES_BYTES_MAX);
+	arena_init(&s->tree_arena, TREE_BYTES_MAX);
+	sqlplaces_init(&s->places);
 	if (!sqlcache_init(&s->cache, cache_bytes ? cache_bytes : CACHE_DEFAULT,
 		    token_hash(key, SLICE("cache")))) {
 		free(s);
@@ -39,6 +42,9 @@ void sqlscrub_free(struct sqlscrub *s)
 	sqlshape_release(s->loose);
 	sqlcache_free(&s->cache);
 	arena_free(&s->arena);
+	arena_free(&s->tree_arena);
+	sqlplaces_free(&s->places);
+	sqloutline_free(&s->outline);
 	buf_free(&s->skeleton);
 	for (size_t i = 0; i < LENGTH(s->scratch); i++)
 		buf_free(&s->scratch[i]);
@@ -144,6 +150,60 @@ void sqlscrub_set_backslash_escape(struct sqlscrub *s, bool is_on)
 	s->value.is_backslash_escape = is_on;
 }
 
+static struct sqlshape *read_tree(struct sqlscrub *s)
+{
+	size_t n = s->outline.count;
+	struct sqltree_slot *slots = calloc(n + 1, sizeof(*slots));
+	bool ok = slots && n && sqltree_is_worth(buf_slice(&s->outline.text)) &&
+		  sqltree_read(&s->outline, s->value.policy, &s->places, &s->tree_arena, slots);
+	struct sqlshape *tree = slots ? sqlshape_of_tree(slots, ok ? n : 0) : NULL;
+
+	free(slots);
+	return tree;
+}
+
+/* The grammar's reading, by outline: statements that differ in the lengths of their lists
+ * share it. A reference is the caller's. NULL: there is none. */
+static struct sqlshape *tree_of(struct sqlscrub *s)
+{
+	size_t values = 0;
+
+	for (size_t i = 0; i < s->item_count; i++)
+		values += item_is_literal(&s->items[i]) || s->items[i].kind == SQL_PARAM;
+	if (!values || !sqloutline_make(&s->outline, s->items, s->item_count) ||
+		s->outline.value_count != values)
+		return NULL;
+	struct slice key = buf_slice(&s->outline.text);
+	uint64_t hash = sqlcache_hash(&s->cache, key);
+	struct sqlcache_entry *entry = sqlcache_find(&s->cache, hash, key, CACHED_TREE);
+	if (entry) {
+		entry->shape->references++;
+		return entry->shape;
+	}
+	struct sqlshape *tree = read_tree(s);
+	if (tree)
+		(void)sqlcache_offer(&s->cache, hash, key, CACHED_TREE, tree, NULL, 0);
+	return tree;
+}
+
+static struct sqlshape *make_shape(struct sqlscrub *s)
+{
+	struct sqlshape *tree = tree_of(s);
+	struct sqlshape *shape = sqlshape_new(
+		&(struct sqlshape_source){
+			.policy = s->value.policy,
+			.places = &s->places,
+			.items = s->items,
+			.n = s->item_count,
+			.tree = tree && tree->slot_count ? tree->tree : NULL,
+			.stand_ins = s->outline.stand_ins,
+		},
+		s->scratch);
+
+	sqlshape_release(tree);
+	return shape;
+}
+
 /* Found, or made and cached; one too large to cache lives until the next call. */
 static struct sqlshape *shape_of(struct sqlscrub *s, struct slice text)
 {
@@ -155,7 +215,7 @@ static struct sqlshape *shape_of(struct sqlscrub *s, struct slice text)
 		return entry->shape;
 	if (!read_items(s, text))
 		return NULL;
-	struct sqlshape *shape = sqlshape_new(s->value.policy, s->items, s->item_count, s->scratch);
+	struct sqlshape *shape = make_shape(s);
 	if (!shape)
 		return NULL;
 	if (key.n + shape->size_bytes > s->cache.cap_bytes / CACHE_SHARE ||
@@ -187,7 +247,7 @@ static void scrub_literal(
 	bool is_small = slot->action == 0 && !policy->is_permuting_ids &&
 			item->text.n <= policy->keep_digits && is_plain_digits(item->text);
 	if (item->kind == SQL_NUMBER && slot->rule != RULE_DROP &&
-		(is_small || slot->action == VALUE_KEPT + 1)) {
+		(is_small || slot->action == POLICY_KEEP)) {
 		v->action = VALUE_KEPT;
 		v->bytes = item->text;
 		return;
@@ -311,7 +371,8 @@ static struct slot param_slot(const struct sqlscrub *s, uint32_t n)
 {
 	if (s->shape && n < s->shape->param_count)
 		return s->shape->params[n];
-	return (struct slot){ .rule = RULE_VALUE, .action = policy_other_columns(s->value.policy) };
+	return (struct slot){ .rule = RULE_VALUE,
+		.action = (uint8_t)policy_other_columns(s->value.policy) };
 }
 
 /* The common bind by far: a small whole number. Checked by value, not by spelling,
@@ -361,9 +422,41 @@ void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_
 	bool is_null, struct value *ret)
 {
 	const struct slot slot = { .rule = RULE_VALUE,
-		.action = policy_other_columns(s->value.policy) };
+		.action = (uint8_t)policy_other_columns(s->value.policy) };
 
 	bind(s, raw, format, type_oid, is_null, &slot, ret);
+}
+
+void sqlscrub_field(struct sqlscrub *s, struct slice table, struct slice column, struct slice raw,
+	struct value *ret)
+{
+	struct sqlcolumn known = { 0 };
+
+	if (column.n)
+		known = sqlplaces_find(&s->places, s->value.policy, table, column);
+	if (!known.action)
+		known.action = (uint8_t)policy_other_columns(s->value.policy);
+	const struct slot slot = { .rule = RULE_VALUE, .action = known.action };
+	bind(s, raw, 0, 0, false, &slot, ret);
+}
+
+uint16_t sqlscrub_place(const struct sqlscrub *s, const struct value *v)
+{
+	if (!s->shape)
+		return 0;
+	if (v->is_bind)
+		return v->place < s->shape->param_count ? s->shape->params[v->place].place : 0;
+	return v->place < s->shape->slot_count ? s->shape->slots[v->place].place : 0;
+}
+
+struct slice sqlscrub_place_name(const struct sqlscrub *s, uint16_t place)
+{
+	return sqlplaces_name(&s->places, place);
+}
+
+size_t sqlscrub_place_count(const struct sqlscrub *s)
+{
+	return s->places.count;
 }
 
 void sqlscrub_param(struct sqlscrub *s, uint16_t place, struct slice raw, uint8_t format,

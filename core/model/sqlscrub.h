@@ -61,7 +61,24 @@ void sqlscrub_param(struct sqlscrub *s, uint16_t place, struct slice raw, uint8_
  * others are dropped with VALUE_IS_UNKNOWN). role and place are the caller's. */
 void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid,
 	bool is_null, struct value *ret);
-/* Plain text outside SQL: names, addresses, COPY fields. Appends the scrubbed form. */
+/* A field of COPY's text format, unescaped, or any value of a column as text: by the rule
+ * of its column. Names as the catalog spells them; column may be empty. */
+void sqlscrub_field(struct sqlscrub *s, struct slice table, struct slice column, struct slice raw,
+	struct value *ret);
+/*
+ * The column that a literal or bind of the last text belongs to, as a number from 1 to
+ * sqlscrub_place_count(); 0 when none is known. Numbers stay for the scrubber's life, so
+ * that "what did each column become" is an array of counters:
+ *
+ *   counts[sqlscrub_place(s, &v)][v.action]++; ... sqlscrub_place_name(s, n)
+ *
+ * Names are "table.column", or "column" when it is not clear which table's. At most
+ * PLACES_MAX (16384) are told apart, the others are 0.
+ */
+uint16_t sqlscrub_place(const struct sqlscrub *s, const struct value *v);
+struct slice sqlscrub_place_name(const struct sqlscrub *s, uint16_t place);
+size_t sqlscrub_place_count(const struct sqlscrub *s);
+/* Plain text outside SQL: names, addresses. Appends the scrubbed form. */
 void sqlscrub_word(struct sqlscrub *s, struct slice raw, struct buf *out);
 uint64_t sqlscrub_cache_hits(const struct sqlscrub *s);
 

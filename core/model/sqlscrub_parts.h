@@ -6,6 +6,8 @@
 
 #include "core/base/arena.h"
 #include "core/model/sqlcache.h"
+#include "core/model/sqloutline.h"
+#include "core/model/sqlplaces.h"
 #include "core/model/sqlscrub.h"
 #include "core/model/sqlvalue.h"
 
@@ -13,6 +15,9 @@ struct sqlscrub {
 	struct sqlvalue value;
 	struct sqlcache cache;
 	struct arena arena; /* bytes of values, until the next text */
+	struct sqlplaces places;
+	struct sqloutline outline;
+	struct arena tree_arena; /* while a text is parsed */
 	struct buf skeleton;
 	struct buf scratch[3];
 	struct sql_token *items;

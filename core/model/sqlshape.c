@@ -1,5 +1,7 @@
 #include "core/model/sqlshape.h"
 
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 uint32_t sqlitem_param(const struct sql_token *item)
@@ -49,9 +51,58 @@ static struct slice place(char **at, struct slice s)
 	return placed;
 }
 
-struct sqlshape *sqlshape_new(
-	const struct policy *policy, const struct sql_token *items, size_t n, struct buf scratch[2])
+static enum policy_rule bind_rule(const struct policy *policy, uint64_t fingerprint, size_t n)
 {
+	char name[64];
+	int prefix = snprintf(name, sizeof(name), "%016" PRIx64 ":", fingerprint);
+
+	snprintf(name + prefix, sizeof(name) - (size_t)prefix, "$%zu", n);
+	enum policy_rule rule = policy_rule(policy, POLICY_BIND, slice_of(name));
+	return rule ? rule : policy_rule(policy, POLICY_BIND, slice_of(name + prefix));
+}
+
+/* Rules of places go before those of columns, and a route's before all. */
+static void apply_rules(const struct policy *policy, const struct sqlshape *shape,
+	struct slice route_text, struct slot *slots, struct slot *params)
+{
+	enum policy_rule route = POLICY_NONE;
+
+	if (policy_has(policy, POLICY_ROUTE))
+		route = policy_rule(policy, POLICY_ROUTE, route_text);
+	for (uint32_t i = 0; i < shape->param_count; i++) {
+		enum policy_rule rule = route;
+
+		if (!rule && policy_has(policy, POLICY_BIND))
+			rule = bind_rule(policy, shape->fingerprint, i + 1);
+		if (rule)
+			params[i].action = (uint8_t)rule;
+		if (shape->flags & REQUEST_SECRET)
+			params[i].action = POLICY_DROP;
+	}
+	for (uint32_t i = 0; route && i < shape->slot_count; i++)
+		slots[i].action = (uint8_t)route;
+}
+
+struct sqlshape *sqlshape_of_tree(const struct sqltree_slot *slots, size_t n)
+{
+	size_t size = sizeof(struct sqlshape) + n * sizeof(*slots);
+	struct sqlshape *shape = calloc(1, size);
+
+	if (!shape)
+		return NULL;
+	struct sqltree_slot *copy = (struct sqltree_slot *)(void *)(shape + 1);
+	if (n)
+		memcpy(copy, slots, n * sizeof(*slots));
+	*shape = (struct sqlshape){
+		.references = 1, .slot_count = (uint32_t)n, .size_bytes = size, .tree = copy
+	};
+	return shape;
+}
+
+struct sqlshape *sqlshape_new(const struct sqlshape_source *source, struct buf scratch[2])
+{
+	const struct sql_token *items = source->items;
+	size_t n = source->n;
 	struct sqlshape head = { .references = 1 };
 	struct buf *template = &scratch[0], *route = &scratch[1];
 
@@ -75,15 +126,13 @@ struct sqlshape *sqlshape_new(
 	struct slot *slot = (struct slot *)(void *)at;
 	struct slot *param = slot + head.slot_count;
 	uint8_t *roles = (uint8_t *)(param + head.param_count);
-	if (!sqlrole_assign(policy, items, n, slot, param, head.param_count)) {
+	if (!sqlrole_assign(source, slot, param, head.param_count)) {
 		free(shape);
 		return NULL;
 	}
-	for (uint32_t i = 0; i < head.param_count; i++) {
-		if (head.flags & REQUEST_SECRET)
-			param[i].action = VALUE_DROPPED + 1;
+	apply_rules(source->policy, &head, buf_slice(route), slot, param);
+	for (uint32_t i = 0; i < head.param_count; i++)
 		roles[i] = param[i].role;
-	}
 	at += slots + params + head.param_count;
 	head.template_text = place(&at, buf_slice(template));
 	head.route = place(&at, buf_slice(route));

@@ -12,7 +12,9 @@
 #include "core/base/buf.h"
 #include "core/model/policy.h"
 #include "core/model/record.h"
+#include "core/model/sqlplaces.h"
 #include "core/model/sqlread.h"
+#include "core/model/sqltree.h"
 
 /* What is kept of a literal, each from a closed list of forms; what does not have
  * the form goes the way of RULE_VALUE. */
@@ -35,7 +37,8 @@ enum slot_rule {
 struct slot {
 	uint8_t rule; /* enum slot_rule */
 	uint8_t role; /* enum value_role */
-	uint8_t action; /* enum value_action + 1 when a column's rule says so, else 0 */
+	uint8_t action; /* enum policy_rule of its column, place or route */
+	uint16_t place; /* of core/model/sqlplaces.h, 0 when no column is known */
 };
 
 struct sqlshape {
@@ -48,6 +51,7 @@ struct sqlshape {
 	struct slice template_text, route;
 	const struct slot *slots; /* of the literals */
 	const struct slot *params;
+	const struct sqltree_slot *tree; /* of an outline: slot_count of them, and nothing else */
 	const uint8_t *param_roles;
 	bool has_strong_result;
 	char transaction;
@@ -55,9 +59,20 @@ struct sqlshape {
 
 enum { SQL_PARAMS_MAX = 65535 };
 
+/* A statement taken apart, and what PostgreSQL's grammar said about it. */
+struct sqlshape_source {
+	const struct policy *policy;
+	struct sqlplaces *places;
+	const struct sql_token *items;
+	size_t n;
+	const struct sqltree_slot *tree; /* by stand-in; NULL: only the lexer has read it */
+	const uint32_t *stand_ins; /* of the literals and parameters in order */
+};
+
 /* NULL when out of memory. Scratch buffers are the caller's, reset here. */
-struct sqlshape *sqlshape_new(const struct policy *policy, const struct sql_token *items, size_t n,
-	struct buf scratch[2]);
+struct sqlshape *sqlshape_new(const struct sqlshape_source *source, struct buf scratch[2]);
+/* The grammar's reading of an outline, in a shape of its own so that it can be cached. */
+struct sqlshape *sqlshape_of_tree(const struct sqltree_slot *slots, size_t n);
 void sqlshape_release(struct sqlshape *shape);
 
 /* core/model/sqlroute.c: route text and fingerprint. */
@@ -66,8 +81,8 @@ void sqlroute_build(
 /* core/model/sqlverb.c: flags, transaction verb, strong results; per statement of a text. */
 void sqlverb_judge(const struct sql_token *items, size_t n, struct sqlshape *shape);
 /* core/model/sqlrole.c: a slot for each literal and parameter. */
-bool sqlrole_assign(const struct policy *policy, const struct sql_token *items, size_t n,
-	struct slot *slots, struct slot *params, size_t param_count);
+bool sqlrole_assign(const struct sqlshape_source *source, struct slot *slots, struct slot *params,
+	size_t param_count);
 /* Number of $n, 0 when out of range. */
 uint32_t sqlitem_param(const struct sql_token *item);
 

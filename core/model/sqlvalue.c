@@ -35,27 +35,47 @@ static bool is_boolean(struct slice s)
 	return slice_is(s, "t") || slice_is(s, "f") || slice_is(s, "true") || slice_is(s, "false");
 }
 
+static bool is_word(const struct sqlvalue *v, struct slice plain)
+{
+	return is_boolean(plain) || (v->policy->words.count && table_get(&v->policy->words, plain));
+}
+
+/* What stays of a value that no rule speaks of, or only of its numbers. */
+static bool is_plainly_kept(const struct sqlvalue *v, struct slice plain)
+{
+	if (plain.n == 0)
+		return true;
+	return v->rule != POLICY_TOKEN && v->rule != POLICY_SHIFT && is_word(v, plain);
+}
+
+/* "3 days" compared with or stored in an interval says its type nowhere. */
+static bool is_plain_interval(const struct sqlvalue *v, struct slice plain)
+{
+	return v->rule != POLICY_TOKEN && v->rule != POLICY_SHIFT && plain.p[0] >= '0' &&
+	       plain.p[0] <= '9' && sqlform_keeps(RULE_INTERVAL, plain) &&
+	       token_class_of(plain) == TOKEN_TEXT;
+}
+
 enum value_action sqlvalue_plain(const struct sqlvalue *v, struct slice plain, struct buf *out)
 {
 	enum value_action action;
 
-	if (plain.n == 0 || is_boolean(plain) ||
-		(v->policy->words.count && table_get(&v->policy->words, plain)))
+	if (is_plainly_kept(v, plain))
 		return keep(plain, out);
 	if (sqlcompound_scrub(v, plain, out, &action))
 		return action;
-	/* "3 days" compared with or stored in an interval says its type nowhere. */
-	if (plain.p[0] >= '0' && plain.p[0] <= '9' && sqlform_keeps(RULE_INTERVAL, plain) &&
-		token_class_of(plain) == TOKEN_TEXT)
+	if (is_plain_interval(v, plain))
 		return keep(plain, out);
 	switch (token_class_of(plain)) {
 	case TOKEN_DIGITS:
 	case TOKEN_NUMBER:
-		if (sqlvalue_is_small(v->policy, plain))
+		if (!v->rule && sqlvalue_is_small(v->policy, plain))
 			return keep(plain, out);
 		break;
 	case TOKEN_DATE:
-		return shift(v, plain, out);
+		if (!v->rule || v->rule == POLICY_SHIFT)
+			return shift(v, plain, out);
+		break;
 	default:
 		break;
 	}
@@ -76,36 +96,31 @@ static void scrub_pattern(const struct sqlvalue *v, struct slice plain, struct b
 	}
 }
 
+/* Kept for its form whatever the column's rule: without it the statement is another. */
+static bool is_structure(const struct slot *slot, struct slice plain)
+{
+	return slot->rule != RULE_VALUE && slot->rule != RULE_PATTERN &&
+	       slot->rule != RULE_BOOLEAN && sqlform_keeps(slot->rule, plain);
+}
+
 enum value_action sqlvalue_scrub(const struct sqlvalue *v, struct slice plain,
 	const struct slot *slot, struct buf *out, uint8_t *ret_flags)
 {
-	if (slot->rule == RULE_DROP) {
+	struct sqlvalue ruled = *v;
+
+	if (slot->rule == RULE_DROP || slot->action == POLICY_DROP) {
 		*ret_flags |= VALUE_IS_UNKNOWN;
 		return VALUE_DROPPED;
 	}
-	switch (slot->action) {
-	case VALUE_KEPT + 1:
+	if (slot->action == POLICY_KEEP || is_structure(slot, plain))
 		return keep(plain, out);
-	case VALUE_DROPPED + 1:
-		*ret_flags |= VALUE_IS_UNKNOWN;
-		return VALUE_DROPPED;
-	case VALUE_SHIFTED + 1:
-		if (token_class_of(plain) == TOKEN_DATE)
-			return shift(v, plain, out);
-		break;
-	case VALUE_TOKEN + 1:
-		break;
-	default:
-		if (sqlform_keeps(slot->rule, plain))
-			return keep(plain, out);
-		if (slot->rule != RULE_PATTERN)
-			return sqlvalue_plain(v, plain, out);
-	}
 	if (slot->rule == RULE_PATTERN) {
 		*ret_flags |= VALUE_IS_PATTERN;
 		scrub_pattern(v, plain, out);
-	} else {
-		token_of(v->key, plain, out);
+		return VALUE_TOKEN;
 	}
-	return VALUE_TOKEN;
+	if (!slot->action && sqlform_keeps(slot->rule, plain))
+		return keep(plain, out);
+	ruled.rule = slot->action;
+	return sqlvalue_plain(&ruled, plain, out);
 }
