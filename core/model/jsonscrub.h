@@ -33,7 +33,7 @@ struct jsonscrub {
 
 /* False when text is no JSON document (RFC 8259), nests deeper than 64, or memory is
  * out; out is then as it was. *ret: VALUE_TOKEN when any part was replaced. */
-bool jsonscrub_walk(
-	const struct jsonscrub *j, struct slice text, struct buf *out, enum value_action *ret) MUST_USE;
+bool jsonscrub_walk(const struct jsonscrub *j, struct slice text, struct buf *out,
+	enum value_action *ret) MUST_USE;
 
 #endif
