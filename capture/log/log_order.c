@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "capture/log/http_copy.h"
+
 enum { WAITING_MAX = 100000 };
 
 static const int64_t hold_ns = 60 * NS_PER_S;
@@ -257,7 +259,8 @@ bool log_order_session(
 
 bool log_order_request(struct log_order *o, const struct raw_request *q, struct err *e)
 {
-	size_t extra = q->bind_count * sizeof(*q->binds) + q->text.n;
+	size_t http_size = q->http ? http_copy_size(q->http) : 0;
+	size_t extra = q->bind_count * sizeof(*q->binds) + http_size + q->text.n;
 
 	for (size_t i = 0; i < q->bind_count; i++)
 		extra += q->binds[i].bytes.n;
@@ -267,6 +270,9 @@ bool log_order_request(struct log_order *o, const struct raw_request *q, struct 
 	struct raw_value *binds = (struct raw_value *)(h + 1);
 	char *to = (char *)(binds + q->bind_count);
 	h->request = *q;
+	if (q->http)
+		h->request.http = http_copy(q->http, to);
+	to += http_size;
 	h->request.binds = binds;
 	h->request.edges = NULL;
 	h->request.edge_count = 0;
