@@ -10,7 +10,7 @@
 #define REPROD_HTTP_CONN_H
 
 #include "capture/wire/conn.h"
-#include "capture/wire/http1.h"
+#include "core/format/http1.h"
 
 #define HTTP_OPEN_MAX 16384 /* requests without an answer on one connection */
 

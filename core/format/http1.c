@@ -1,4 +1,4 @@
-#include "capture/wire/http1.h"
+#include "core/format/http1.h"
 
 #include <strings.h>
 
