@@ -486,6 +486,7 @@ void http2_gap(struct http_conn *c, bool from_client, uint64_t missing_n, int64_
 			return;
 		x->flags |= REQUEST_GAP;
 		x->is_body_cut = x->is_body_cut || from_client;
+		x->body_n += from_client ? missing_n : 0;
 		return;
 	}
 	c->resyncs++;

@@ -44,7 +44,8 @@ static bool on_request(void *data, const struct raw_request *q, struct err *e)
 	buf_addf(b, " %u", h->status);
 	if (h->body.n) {
 		buf_add_text(b, " body=");
-		buf_add_slice(b, h->body);
+		for (size_t i = 0; i < h->body.n; i++)
+			buf_add_byte(b, h->body.p[i] >= ' ' ? (unsigned char)h->body.p[i] : '.');
 	}
 	if (h->grpc)
 		buf_addf(b, " grpc=%d", h->grpc - 1);
