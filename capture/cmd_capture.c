@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 #include "capture/cat.h"
 #include "capture/cmd_coverage.h"
+#include "capture/cmd_watch.h"
 #include "capture/job.h"
 #include "capture/show.h"
 #include "capture/verify.h"
@@ -24,6 +25,8 @@ static const struct cli_option options[] = {
 	{ "key", 0, CLI_TEXT, AT(key), "FILE",
 		"pseudonymise under this key (mode 0600); default a fresh one" },
 	{ "policy", 0, CLI_TEXT, AT(policy), "FILE", "what to keep and what to replace" },
+	{ "routes", 0, CLI_TEXT, AT(routes), "FILE",
+		"HTTP: paths that are routes, one 'GET /shop/{id}/label' a line" },
 	{ "ids", 0, CLI_TEXT, AT(ids), "HOW",
 		"'permute' replaces all numbers; default 'keep' up to 8 digits" },
 	{ "sample", 0, CLI_TEXT, AT(sample), "RULES.json",
@@ -80,6 +83,7 @@ static const struct cli_command *const subs[] = {
 	&capture_cat_command,
 	&capture_verify_command,
 	&capture_coverage_command,
+	&capture_watch_command,
 	NULL,
 };
 

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <signal.h>
-#include <syslog.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "capture/audit.h"
 #include "capture/job.h"
 #include "capture/meter.h"
 #include "capture/privilege.h"
@@ -107,34 +107,6 @@ static bool capture_until(struct job *j, struct live *l, struct err *e)
 	}
 }
 
-/* Who captures what, when: said before privileges go, for sudo's caller is known then. */
-static void make_audit(struct job *j, const struct source *s)
-{
-	const char *name;
-	uid_t uid = privilege_caller(&name);
-	struct json *a = json_object();
-
-	json_set_text(a, "user", name);
-	json_set_int(a, "uid", (int64_t)uid);
-	json_set_time(a, "when", clock_wall_ns(&j->run->clock));
-	json_set_text(a, "interfaces", s->name);
-	json_set_text(a, "filter", source_live_filter(s));
-	j->facts.audit = a;
-	openlog("reprod", LOG_PID | LOG_NDELAY, LOG_AUTHPRIV);
-}
-
-/* Once the policy is loaded, and before the first packet is read. */
-static void tell_audit(struct job *j, const struct source *s)
-{
-	struct json *a = j->facts.audit;
-
-	json_set_text(a, "policy_digest", j->policy.digest);
-	syslog(LOG_NOTICE, "capture on %s, filter '%s', uid %u, to %s, policy %.12s", s->name,
-		source_live_filter(s), (unsigned)json_int(json_get(a, "uid"), -1), j->output,
-		j->policy.digest);
-	closelog();
-}
-
 /* Root's output cannot be read again after root became nobody: a child forked before
  * that waits for a byte and prints the summary. It reads our own file alone. */
 static bool fork_helper(struct job *j, struct err *e)
@@ -203,10 +175,10 @@ static bool open_all(struct job *j, struct live *l, struct err *e)
 		return false;
 	if (!is_sudo && !fork_helper(j, e))
 		return false;
-	make_audit(j, l->source);
+	j->facts.audit = audit_begin(j->run, l->source);
 	if (!privilege_drop(j->output_fd, e) || (is_sudo && !job_load_secrets(j, e)))
 		return false;
-	tell_audit(j, l->source);
+	audit_tell(j->facts.audit, l->source, j->policy.digest, j->output);
 	job_add_source(j, "live", l->source->name);
 	return job_start(j, e);
 }

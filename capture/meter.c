@@ -68,7 +68,8 @@ enum step meter_look(struct meter *m, int64_t mono_ns, int64_t wall_ns, struct e
 {
 	enum budget_state state;
 
-	if (!gauge_look(&m->gauge, &m->budget, mono_ns, rcap_bytes(m->writer), &state))
+	if (!gauge_look(
+		    &m->gauge, &m->budget, mono_ns, m->writer ? rcap_bytes(m->writer) : 0, &state))
 		return STEP_ITEM;
 	if (state == BUDGET_DISK_FULL)
 		return end(m, "disk");

@@ -17,7 +17,7 @@ struct meter {
 	struct shed shed;
 	struct source *source;
 	struct pipeline *pipeline;
-	const struct rcap_writer *writer;
+	const struct rcap_writer *writer; /* whose bytes count as disk, or NULL */
 	struct head_facts *facts;
 	const char *ended; /* which budget is used up, or NULL */
 };

@@ -36,6 +36,8 @@ struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
 	p->scrub = scrub_new(o->policy, o->key, o->writer);
 	if (!p->scrub)
 		goto out;
+	scrub_set_routes(p->scrub, o->routes);
+	p->facts->scrub = p->scrub;
 	if (o->store)
 		scrub_set_store(p->scrub, o->store);
 	p->sample = o->sample;
@@ -62,6 +64,8 @@ void pipeline_free(struct pipeline *p)
 {
 	if (!p)
 		return;
+	if (p->facts)
+		p->facts->scrub = NULL;
 	flow_table_free(p->flows);
 	fragment_table_free(p->fragments);
 	match_free(p->match);
@@ -168,6 +172,12 @@ bool pipeline_shed(struct pipeline *p, enum shed_level level, struct err *e)
 	flow_end_chosen(p->flows, is_given_up, p, p->now_ns);
 	p->valve.is_cutting = false;
 	return match_ok(p->match, e);
+}
+
+void pipeline_set_writer(struct pipeline *p, struct rcap_writer *writer)
+{
+	p->writer = writer;
+	scrub_set_writer(p->scrub, writer);
 }
 
 void pipeline_tap(struct pipeline *p, struct valve_tap tap)

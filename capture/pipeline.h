@@ -25,6 +25,7 @@ struct pipeline_options {
 	uint64_t hash_seed;
 	size_t flow_held_max; /* bytes held for reordering; 0: flow.h's */
 	const struct store *store; /* where records go; NULL: to the writer */
+	const struct httproutes *routes; /* of --routes FILE, or NULL */
 	const struct sample *sample; /* told of in the head; or NULL */
 	struct head_facts *facts; /* what the pipeline cannot know; it fills in the rest */
 };
@@ -32,6 +33,8 @@ struct pipeline_options {
 struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e);
 bool pipeline_packet(
 	struct pipeline *p, const struct source_packet *packet, struct err *e) MUST_USE;
+/* Between packets: goes on in another file. The old one is not touched any more. */
+void pipeline_set_writer(struct pipeline *p, struct rcap_writer *writer);
 /* From here on so much is given up: sessions that are no longer kept end now. */
 bool pipeline_shed(struct pipeline *p, enum shed_level level, struct err *e) MUST_USE;
 void pipeline_tap(struct pipeline *p, struct valve_tap tap);

@@ -68,7 +68,8 @@ bool privilege_drop(int output_fd, struct err *e)
 		if (!read_id("SUDO_GID", &gid))
 			gid = uid;
 		/* Only a file: /dev/null stays the system's. */
-		if (output_fd >= 0 && fstat(output_fd, &st) == 0 && S_ISREG(st.st_mode) &&
+		if (output_fd >= 0 && fstat(output_fd, &st) == 0 &&
+			(S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
 			fchown(output_fd, (uid_t)uid, (gid_t)gid) != 0)
 			return err_os(e, ERR_ENV, errno, "could not give the output to user %u",
 				(unsigned)uid);
@@ -76,6 +77,10 @@ bool privilege_drop(int output_fd, struct err *e)
 		uid = nobody->pw_uid;
 		gid = nobody->pw_gid;
 	}
+	/* A folder is written into later, by nobody too. */
+	if (uid == NOBODY && output_fd >= 0 && fstat(output_fd, &st) == 0 && S_ISDIR(st.st_mode) &&
+		fchown(output_fd, (uid_t)uid, (gid_t)gid) != 0 && errno != EINVAL)
+		return err_os(e, ERR_ENV, errno, "could not give the folder to 'nobody'");
 	/* In a user namespace without that id there is nobody to become. */
 	if (setgroups(0, NULL) != 0 || setresgid((gid_t)gid, (gid_t)gid, (gid_t)gid) != 0 ||
 		setresuid((uid_t)uid, (uid_t)uid, (uid_t)uid) != 0) {

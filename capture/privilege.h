@@ -17,7 +17,8 @@ void privilege_no_core(void);
 uid_t privilege_caller(const char **ret_name);
 /* True when the caller is root by sudo; then files belong to SUDO_UID. */
 bool privilege_is_sudo(void);
-/* Gives the open output to the calling user and becomes him. No-op unless root. */
+/* Gives the open output, a file or a new folder, to the calling user and becomes him (a folder
+ * also to nobody). No-op unless root. */
 bool privilege_drop(int output_fd, struct err *e) MUST_USE;
 
 #endif
