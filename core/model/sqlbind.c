@@ -3,7 +3,7 @@
 #include "core/model/sqlscrub_parts.h"
 
 enum { DIMENSIONS_MAX = 6, FORMAT_BINARY = 1 };
-enum { OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23 };
+enum { OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_JSON = 114, OID_JSONB = 3802 };
 
 static enum value_action drop(struct buf *out, size_t at, uint8_t *ret_flags)
 {
@@ -104,6 +104,17 @@ bool sqlbind_is_small(struct slice raw, uint32_t type_oid, unsigned digits)
 	return digits > 0 && v < tens[digits < LENGTH(tens) ? digits : LENGTH(tens) - 1];
 }
 
+/* Rules of JSON paths may say something about parts of it. */
+static bool has_parts(const struct sqlvalue *v, uint8_t format, uint32_t type_oid)
+{
+	uint32_t element = sqlbinary_element(type_oid);
+
+	if (!policy_has(v->policy, POLICY_JSON))
+		return false;
+	return format != FORMAT_BINARY || type_oid == OID_JSON || type_oid == OID_JSONB ||
+	       element == OID_JSON || element == OID_JSONB;
+}
+
 enum value_action sqlbind_scrub(const struct sqlvalue *v, struct slice raw, uint8_t format,
 	uint32_t type_oid, const struct slot *slot, struct buf scratch[2], struct buf *out,
 	uint8_t *ret_flags)
@@ -111,7 +122,8 @@ enum value_action sqlbind_scrub(const struct sqlvalue *v, struct slice raw, uint
 	if (slot->action == POLICY_DROP)
 		return drop(out, out->n, ret_flags);
 	/* A column's rule says so: then of any type. */
-	if (slot->action == POLICY_KEEP && slot->rule != RULE_DROP) {
+	if (slot->action == POLICY_KEEP && slot->rule != RULE_DROP &&
+		!has_parts(v, format, type_oid)) {
 		buf_add_slice(out, raw);
 		return VALUE_KEPT;
 	}

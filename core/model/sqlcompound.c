@@ -46,16 +46,32 @@ static bool keeps_key(void *data, struct slice key)
 	return sqlform_keeps(RULE_NAME, key);
 }
 
+/* The rule of its whole path, else of its key anywhere. */
+static enum policy_rule json_rule(const struct policy *policy, const struct json_part *part)
+{
+	if (part->is_key || !policy_has(policy, POLICY_JSON))
+		return POLICY_NONE;
+	enum policy_rule rule = policy_rule(policy, POLICY_JSON, part->path);
+	return rule ? rule : policy_rule(policy, POLICY_JSON, part->key);
+}
+
 static enum value_action json_part(void *data, const struct json_part *part, struct buf *out)
 {
-	return sqlvalue_plain(data, part->plain, out);
+	const struct sqlvalue *v = data;
+	const struct slot slot = { .action = (uint8_t)json_rule(v->policy, part) };
+	uint8_t flags = 0;
+
+	if (slot.action)
+		return sqlvalue_scrub(v, part->plain, &slot, out, &flags);
+	return sqlvalue_plain(v, part->plain, out);
 }
 
 static bool json_value(struct walk *w)
 {
-	struct jsonscrub j = {
-		.keeps_key = keeps_key, .part = json_part, .data = (void *)(uintptr_t)w->v
-	};
+	struct jsonscrub j = { .keeps_key = keeps_key,
+		.part = json_part,
+		.data = (void *)(uintptr_t)w->v,
+		.has_paths = policy_has(w->v->policy, POLICY_JSON) };
 	struct slice text = { w->at, (size_t)(w->end - w->at) };
 
 	if (!jsonscrub_walk(&j, text, w->out, &w->action))

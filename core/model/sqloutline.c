@@ -2,6 +2,9 @@
 
 #include <stdlib.h>
 
+/* Also the steps of recursion that a parser may need. */
+enum { NESTING_MAX = 400 };
+
 static bool is_value(const struct sql_token *item)
 {
 	return item_is_literal(item) || item->kind == SQL_PARAM;
@@ -151,8 +154,53 @@ static size_t take_bracket(struct sqloutline *o, const struct sql_token *items, 
 	return 0;
 }
 
+/* How deep a parse tree may become, from above: what stands in a chain since the last
+ * sibling (a comma, AND, OR) on top of what the brackets around it hold. */
+struct nesting {
+	unsigned lasting[NESTING_MAX]; /* up to the bracket, with what spans siblings */
+	unsigned chain[NESTING_MAX];
+	unsigned level, deepest;
+};
+
+static bool spans_siblings(const struct sql_token *item)
+{
+	static const char *const words[] = { "case", "union", "intersect", "except", "join" };
+
+	for (size_t i = 0; i < LENGTH(words); i++)
+		if (item_word_is(item, words[i]))
+			return true;
+	return false;
+}
+
+/* False when it may become deeper than libpg_query's recursion should: some 2 KB of stack
+ * for each step, measured. */
+static bool follow_nesting(struct nesting *d, const struct sql_token *item)
+{
+	if (item->kind == SQL_PUNCTUATION && strchr("([", item->text.p[0])) {
+		if (d->level + 1 == NESTING_MAX)
+			return false;
+		d->lasting[d->level + 1] = d->lasting[d->level] + d->chain[d->level] + 1;
+		d->chain[++d->level] = 0;
+	} else if (item->kind == SQL_PUNCTUATION && strchr(")]", item->text.p[0])) {
+		d->level -= d->level > 0;
+	} else if (item_is_sign(item, ',') || item_is_sign(item, ';') ||
+		   item_word_is(item, "and") || item_word_is(item, "or")) {
+		d->chain[d->level] = 0;
+	} else if (spans_siblings(item)) {
+		d->lasting[d->level]++;
+	} else if (item->kind == SQL_OPERATOR) {
+		/* "+++" is three. */
+		d->chain[d->level] += (unsigned)item->text.n;
+	} else if (item->kind == SQL_WORD) {
+		d->chain[d->level]++;
+	}
+	return d->lasting[d->level] + d->chain[d->level] < NESTING_MAX;
+}
+
 bool sqloutline_make(struct sqloutline *o, const struct sql_token *items, size_t n)
 {
+	struct nesting nesting = { 0 };
+
 	buf_reset(&o->text);
 	o->text.max = OUTLINE_BYTES_MAX;
 	o->count = o->value_count = 0;
@@ -161,9 +209,12 @@ bool sqloutline_make(struct sqloutline *o, const struct sql_token *items, size_t
 
 		if (item->has_gap && i > 0)
 			buf_add_byte(&o->text, ' ');
+		if (!follow_nesting(&nesting, item))
+			return false;
 		size_t taken = take_bracket(o, items, n, i);
 		if (taken) {
 			i += taken - 1;
+			nesting.level--; /* with its last bracket */
 		} else if (is_value(item)) {
 			uint32_t stand_in = (uint32_t)o->count;
 

@@ -22,7 +22,8 @@ struct sqloutline {
 
 enum { OUTLINE_BYTES_MAX = 64 << 10, OUTLINE_VALUES_MAX = 4 << 20 };
 
-/* False when the outline is larger than OUTLINE_BYTES_MAX, or out of memory. */
+/* False when the outline is larger than OUTLINE_BYTES_MAX, nests too deep for a parser
+ * that recurses, or out of memory. */
 bool sqloutline_make(struct sqloutline *o, const struct sql_token *items, size_t n) MUST_USE;
 /* The stand-in that starts at that byte of the text, SIZE_MAX when none does. */
 size_t sqloutline_at(const struct sqloutline *o, uint32_t offset);

@@ -40,11 +40,19 @@ static bool is_word(const struct sqlvalue *v, struct slice plain)
 	return is_boolean(plain) || (v->policy->words.count && table_get(&v->policy->words, plain));
 }
 
+/* Rules of JSON paths hold inside a document that is kept as a whole. */
+static bool may_be_document(const struct sqlvalue *v, struct slice plain)
+{
+	return policy_has(v->policy, POLICY_JSON) && plain.n && strchr("{[", plain.p[0]);
+}
+
 /* What stays of a value that no rule speaks of, or only of its numbers. */
 static bool is_plainly_kept(const struct sqlvalue *v, struct slice plain)
 {
 	if (plain.n == 0)
 		return true;
+	if (v->rule == POLICY_KEEP)
+		return !may_be_document(v, plain);
 	return v->rule != POLICY_TOKEN && v->rule != POLICY_SHIFT && is_word(v, plain);
 }
 
@@ -64,6 +72,8 @@ enum value_action sqlvalue_plain(const struct sqlvalue *v, struct slice plain, s
 		return keep(plain, out);
 	if (sqlcompound_scrub(v, plain, out, &action))
 		return action;
+	if (v->rule == POLICY_KEEP)
+		return keep(plain, out);
 	if (is_plain_interval(v, plain))
 		return keep(plain, out);
 	switch (token_class_of(plain)) {
@@ -112,9 +122,10 @@ enum value_action sqlvalue_scrub(const struct sqlvalue *v, struct slice plain,
 		*ret_flags |= VALUE_IS_UNKNOWN;
 		return VALUE_DROPPED;
 	}
-	if (slot->action == POLICY_KEEP || is_structure(slot, plain))
+	if (is_structure(slot, plain) ||
+		(slot->action == POLICY_KEEP && !may_be_document(v, plain)))
 		return keep(plain, out);
-	if (slot->rule == RULE_PATTERN) {
+	if (slot->rule == RULE_PATTERN && slot->action != POLICY_KEEP) {
 		*ret_flags |= VALUE_IS_PATTERN;
 		scrub_pattern(v, plain, out);
 		return VALUE_TOKEN;

@@ -15,7 +15,7 @@ struct sqlvalue {
 	const struct policy *policy;
 	const struct token_key *key;
 	bool is_backslash_escape; /* standard_conforming_strings is off */
-	uint8_t rule; /* enum policy_rule: POLICY_TOKEN, _PERMUTE or _SHIFT for all its parts */
+	uint8_t rule; /* enum policy_rule, of the whole: for those parts that have none */
 };
 
 /* *ret_flags gets VALUE_IS_PATTERN and VALUE_IS_UNKNOWN where they apply. */
