@@ -113,7 +113,7 @@ static bool preface(struct http2_cutter *c, struct slice *in)
 {
 	size_t n = PREFACE_N - c->head_n < in->n ? PREFACE_N - c->head_n : in->n;
 
-	if (memcmp(in->p, HTTP2_PREFACE + c->head_n, n) != 0)
+	if (memcmp(in->p, &HTTP2_PREFACE[c->head_n], n) != 0)
 		return false;
 	take(in, n);
 	c->head_n += (uint32_t)n;
