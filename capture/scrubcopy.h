@@ -3,7 +3,9 @@
  *
  * Only the text format with its defaults is read (PostgreSQL manual, COPY, "File
  * Formats"): fields end with TAB, rows with a newline, backslash escapes, \N is
- * null. With any other format or delimiter nothing is kept.
+ * null. With any other format or delimiter nothing is kept. Rules of columns hold where
+ * the statement lists its columns; where it does not, and a rule may hide one of them,
+ * nothing is kept either.
  */
 #ifndef REPROD_SCRUBCOPY_H
 #define REPROD_SCRUBCOPY_H

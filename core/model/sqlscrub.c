@@ -427,8 +427,7 @@ void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_
 	bind(s, raw, format, type_oid, is_null, &slot, ret);
 }
 
-void sqlscrub_field(struct sqlscrub *s, struct slice table, struct slice column, struct slice raw,
-	struct value *ret)
+struct sqlcolumn sqlscrub_column(struct sqlscrub *s, struct slice table, struct slice column)
 {
 	struct sqlcolumn known = { 0 };
 
@@ -436,8 +435,33 @@ void sqlscrub_field(struct sqlscrub *s, struct slice table, struct slice column,
 		known = sqlplaces_find(&s->places, s->value.policy, table, column);
 	if (!known.action)
 		known.action = (uint8_t)policy_other_columns(s->value.policy);
-	const struct slot slot = { .rule = RULE_VALUE, .action = known.action };
+	return known;
+}
+
+void sqlscrub_field(
+	struct sqlscrub *s, struct sqlcolumn column, struct slice raw, struct value *ret)
+{
+	const struct slot slot = { .rule = RULE_VALUE, .action = column.action };
+
 	bind(s, raw, 0, 0, false, &slot, ret);
+}
+
+/* Rules that say less than the spelling does, of columns that this table may have. */
+bool sqlscrub_needs_columns(const struct sqlscrub *s, struct slice table)
+{
+	const struct table *rules = &s->value.policy->rules[POLICY_COLUMN];
+	struct slice name;
+	void *rule;
+
+	for (size_t at = 0; table_next(rules, &at, &name, &rule);) {
+		const char *dot = memchr(name.p, '.', name.n);
+		struct slice of = { name.p, dot ? (size_t)(dot - name.p) : 0 };
+
+		if ((uintptr_t)rule > POLICY_KEEP && !slice_is(name, "*") &&
+			(!dot || slice_same(of, table)))
+			return true;
+	}
+	return false;
 }
 
 uint16_t sqlscrub_place(const struct sqlscrub *s, const struct value *v)

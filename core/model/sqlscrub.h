@@ -16,6 +16,7 @@
 #include "core/base/err.h"
 #include "core/model/policy.h"
 #include "core/model/record.h"
+#include "core/model/sqlplaces.h"
 #include "core/model/token.h"
 
 struct sqlscrub;
@@ -61,10 +62,14 @@ void sqlscrub_param(struct sqlscrub *s, uint16_t place, struct slice raw, uint8_
  * others are dropped with VALUE_IS_UNKNOWN). role and place are the caller's. */
 void sqlscrub_bind(struct sqlscrub *s, struct slice raw, uint8_t format, uint32_t type_oid,
 	bool is_null, struct value *ret);
-/* A field of COPY's text format, unescaped, or any value of a column as text: by the rule
- * of its column. Names as the catalog spells them; column may be empty. */
-void sqlscrub_field(struct sqlscrub *s, struct slice table, struct slice column, struct slice raw,
-	struct value *ret);
+/* A column by its names as the catalog spells them; both may be empty. For fields of
+ * COPY and for rows: sqlscrub_field() takes a value of it in text form, unescaped, and
+ * gives what a text bind in its place would become. */
+struct sqlcolumn sqlscrub_column(struct sqlscrub *s, struct slice table, struct slice column);
+void sqlscrub_field(
+	struct sqlscrub *s, struct sqlcolumn column, struct slice raw, struct value *ret);
+/* Whether a value of the table must not be read without knowing its column. */
+bool sqlscrub_needs_columns(const struct sqlscrub *s, struct slice table);
 /*
  * The column that a literal or bind of the last text belongs to, as a number from 1 to
  * sqlscrub_place_count(); 0 when none is known. Numbers stay for the scrubber's life, so
