@@ -1,6 +1,6 @@
 #include "tests/lib/unit.h"
 
-#include "capture/wire/http1.h"
+#include "core/format/http1.h"
 #include "tests/lib/httptalk.h"
 
 #define GET(path) "GET " path " HTTP/1.1\r\nHost: h\r\n\r\n"
