@@ -86,7 +86,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/f
 SCRIPTS    := $(sort $(wildcard tests/golden/*.t)) $(sort $(wildcard tests/e2e/*.t))
 COMPILED   := $(UNIT) $(FAULT) $(FUZZ)
 
-.PHONY: all lib tests deps demo demo-repeat test check check-asan lint format install clean help fuzz fuzz-run FORCE
+.PHONY: all lib tests deps demo demo-repeat test check check-asan check-corpus lint format install clean help fuzz fuzz-run FORCE
 all: $(BINARY)
 lib: $(LIB)
 tests: $(BINARY) $(COMPILED)
@@ -170,6 +170,10 @@ check: $(BINARY) $(filter $(OUT)/%,$(CHOSEN))
 check-asan:
 	$(Q)$(MAKE) --no-print-directory CONFIG=asan check
 
+# make check-corpus CORPUS=DIR: docs/corpus.md.
+check-corpus: $(BINARY)
+	$(Q)$(ENV) REPROD="$(abspath $(BINARY))" tools/check-corpus "$(CORPUS)"
+
 SECONDS ?= 20
 fuzz:
 	$(Q)$(MAKE) --no-print-directory CONFIG=fuzz fuzz-run SECONDS=$(SECONDS)
@@ -206,4 +210,4 @@ help:
 	@sed -n '1p' Makefile
 	@echo 'variables: BUILD CONFIG=release|asan|tsan|coverage|fuzz CC CFLAGS LDFLAGS PREFIX DESTDIR'
 	@echo '           V=1 (show commands) WERROR=1 LTO=0 NO_DEPS=1 (install nothing) MODULES TESTS SECONDS'
-	@echo 'targets:   all lib tests check check-asan fuzz format bench-NAME deps demo demo-repeat'
+	@echo 'targets:   all lib tests check check-asan check-corpus fuzz format bench-NAME deps demo demo-repeat'
