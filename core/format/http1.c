@@ -108,7 +108,7 @@ bool http1_is_request_line(struct slice b)
 		if (!((*p >= 'A' && *p <= 'Z') || *p == '-' || *p == '_'))
 			return false;
 	return blank - b.p >= 3 && (blank[1] == '/' || blank[1] == '*' || blank[1] == 'h' ||
-					   memcmp(b.p, "CONNECT ", 8) == 0);
+					   (blank - b.p == 7 && memcmp(b.p, "CONNECT", 7) == 0));
 }
 
 /* ---- fields */
