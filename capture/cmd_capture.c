@@ -2,6 +2,7 @@
 
 #include "capture/capture.h"
 #include "capture/cat.h"
+#include "capture/cmd_policy.h"
 #include "capture/cmd_coverage.h"
 #include "capture/cmd_watch.h"
 #include "capture/job.h"
@@ -21,7 +22,7 @@ static const struct cli_option options[] = {
 	{ "output", 'o', CLI_TEXT, AT(output), "FILE",
 		"the capture (default capture-TIME.rcap; - is standard output)" },
 	{ "format", 0, CLI_TEXT, AT(format), "NAME",
-		"input is pcap, pcapng or csvlog (default: detected)" },
+		"what the input is: pcap, csvlog, gor, combined, caddy, ... (default: detected)" },
 	{ "key", 0, CLI_TEXT, AT(key), "FILE",
 		"pseudonymise under this key (mode 0600); default a fresh one" },
 	{ "policy", 0, CLI_TEXT, AT(policy), "FILE", "what to keep and what to replace" },
@@ -37,6 +38,10 @@ static const struct cli_option options[] = {
 		"put the server's identity from 'snapshot describe' in" },
 	{ "log-zone", 0, CLI_TEXT, AT(zone), "ZONE",
 		"zone of a log's stamps where they do not tell" },
+	{ "log-format", 0, CLI_TEXT, AT(log_format), "STRING",
+		"format string of an access log: nginx's log_format, Apache's LogFormat, Envoy's" },
+	{ "fields", 0, CLI_TEXT, AT(fields), "MAP",
+		"access log in JSON lines: end=.ts,method=.req.method,target=.req.uri,..." },
 	{ 0 },
 };
 
@@ -82,6 +87,7 @@ static const struct cli_command *const subs[] = {
 	&capture_show_command,
 	&capture_cat_command,
 	&capture_verify_command,
+	&capture_policy_command,
 	&capture_coverage_command,
 	&capture_watch_command,
 	NULL,
