@@ -35,6 +35,8 @@ static const struct flag_name session_flags[] = {
 	{ SESSION_ENCRYPTED, "encrypted" },
 	{ SESSION_WALSENDER, "walsender" },
 	{ SESSION_UNCLOSED, "unclosed" },
+	{ SESSION_POOLER_CLIENT, "before_pooler" },
+	{ SESSION_POOLER_SERVER, "behind_pooler" },
 	{ 0 },
 };
 static const struct flag_name value_flags[] = {
@@ -161,12 +163,12 @@ void cat_session_line(const struct session_record *s, struct buf *to)
 	buf_add_text(to, "}\n");
 }
 
-static void add_value(struct buf *to, const struct value *v)
+static void add_value(struct buf *to, const struct value *v, bool is_http)
 {
 	buf_addf(to, "{\"place\":%u,\"kind\":\"%s\",\"role\":\"%s\",\"action\":\"%s\"", v->place,
 		v->is_bind ? "bind" : "literal", roles[v->role & 3], actions[v->action & 3]);
 	if (v->type_oid)
-		buf_addf(to, ",\"type\":%u", v->type_oid);
+		buf_addf(to, is_http ? ",\"bytes\":%u" : ",\"type\":%u", v->type_oid);
 	if (v->flags & VALUE_IS_NULL)
 		buf_add_text(to, ",\"text\":null");
 	else if (v->format == 1)
@@ -201,7 +203,7 @@ static void add_values(struct buf *to, const struct rcap *r, const struct reques
 	buf_add_text(to, ",\"values\":[");
 	for (size_t i = 0; i < q->value_count; i++) {
 		buf_add_text(to, i ? "," : "");
-		add_value(to, &q->values[i]);
+		add_value(to, &q->values[i], rcap_route(r, q->route)->protocol == PROTOCOL_HTTP);
 	}
 	buf_add_text(to, "],\"edges\":[");
 	for (size_t i = 0; i < q->edge_count; i++) {
@@ -218,11 +220,28 @@ static void add_values(struct buf *to, const struct rcap *r, const struct reques
 		buf_addf(to, ",\"copy_bytes\":%zu", q->copy_data.n);
 }
 
+/* 0: not answered. */
+static void add_status(
+	struct buf *to, const struct rcap_route *route, const struct request_record *q)
+{
+	const char *blank = memchr(route->text.p, ' ', route->text.n);
+
+	if (blank && route->text.p[0] != '(')
+		add_field(to, "method",
+			(struct slice){ route->text.p, (size_t)(blank - route->text.p) });
+	if (q->status)
+		buf_addf(to, ",\"status\":%u", q->status);
+	else
+		buf_add_text(to, ",\"status\":null");
+	if (q->grpc)
+		buf_addf(to, ",\"grpc\":%u", q->grpc - 1u);
+}
+
 static void add_outcome(
 	struct buf *to, const struct rcap_route *route, const struct request_record *q)
 {
 	if (route->protocol == PROTOCOL_HTTP)
-		buf_addf(to, ",\"status\":%u", q->status);
+		add_status(to, route, q);
 	else if (q->sqlstate[0])
 		add_field(to, "sqlstate", slice_of(q->sqlstate));
 	else

@@ -4,6 +4,9 @@
 #include "capture/wire/pgsession.h"
 #include "core/base/cursor.h"
 
+/* A cancel request may overtake the query it is meant for by so much. */
+enum { CANCEL_LATE_NS = 100 * 1000 * 1000 };
+
 static void add_bytes(struct pg_request *r, const struct pg_message *m)
 {
 	if (!r)
@@ -157,6 +160,9 @@ static void ready(struct pg_session *s, const struct pg_message *m)
 	}
 	s->is_ready = true;
 	s->has_stray = false;
+	/* It came too late, and hits nothing of what is asked later. */
+	if (!s->queue.count && s->cancelled_ns && m->end_ns - s->cancelled_ns > CANCEL_LATE_NS)
+		s->cancelled_ns = 0;
 	if (s->state == 'I' && !s->queue.count && !s->building)
 		pg_names_close_portals(&s->names);
 }
@@ -209,8 +215,8 @@ static void command_complete(struct pg_session *s, const struct pg_message *m)
 		s->state = 'T';
 	else if (slice_is(tag, "COMMIT"))
 		s->state = 'I';
-	else if (starts(tag, "DISCARD ALL"))
-		pg_names_close_all(&s->names);
+	else if (starts(tag, "DEALLOCATE") || slice_is(tag, "DISCARD ALL"))
+		pg_session_note_dropped(s, r, tag);
 	end_result(s, r);
 	add_bytes(r, m);
 	if (s->copying == r)
@@ -269,6 +275,15 @@ static void data_row(struct pg_session *s, const struct pg_message *m)
 		r->is_generating);
 }
 
+/* Of a named statement; seldom more than once. */
+static void note_columns(struct pg_session *s, struct pg_statement *st, struct slice body)
+{
+	if (!st || !st->number || (st->columns && st->text))
+		return;
+	st->columns = pg_columns_digest(body);
+	pg_learned_described(&s->wire->pg->learned, st);
+}
+
 static void row_description(struct pg_session *s, const struct pg_message *m)
 {
 	struct pg_entry *e =
@@ -290,8 +305,10 @@ static void row_description(struct pg_session *s, const struct pg_message *m)
 		types[i] = cursor_u32be(&c);
 		cursor_skip(&c, 8);
 	}
-	if (e->kind == EXPECT_DESCRIBE)
+	if (e->kind == EXPECT_DESCRIBE) {
+		note_columns(s, e->statement, m->body);
 		pg_queue_pop(s);
+	}
 }
 
 static void parameter_description(struct pg_session *s, const struct pg_message *m)
@@ -306,9 +323,11 @@ static void parameter_description(struct pg_session *s, const struct pg_message 
 	add_bytes(e->request, m);
 	for (unsigned i = 0; i < count && i < LENGTH(types); i++)
 		types[i] = cursor_u32be(&c);
-	if (!c.is_short)
-		pg_statement_set_types(e->statement, types,
-			count < LENGTH(types) ? count : (uint32_t)LENGTH(types));
+	if (c.is_short)
+		return;
+	pg_statement_set_types(
+		e->statement, types, count < LENGTH(types) ? count : (uint32_t)LENGTH(types));
+	e->statement->param_count = (int32_t)count;
 }
 
 /* ---- parse, bind, close */
@@ -323,6 +342,7 @@ static void parse_complete(struct pg_session *s, const struct pg_message *m)
 	r = e->request;
 	add_bytes(r, m);
 	if (r->raw.form == FORM_PREPARE) {
+		pg_learned_prepared(&s->wire->pg->learned, &s->wire->pg->texts, e->statement);
 		pg_request_complete(s, r, m->end_ns);
 		pg_request_emit(s, r);
 	}
@@ -341,8 +361,14 @@ static void step_complete(struct pg_session *s, const struct pg_message *m, enum
 
 /* ---- errors */
 
-static bool read_sqlstate(struct slice body, char code[6])
+struct failure {
+	char code[6];
+	bool is_timeout; /* so its message says, in English */
+};
+
+static struct failure read_failure(struct slice body)
 {
+	struct failure f = { "XX000", false };
 	struct cursor c = cursor_of(body.p, body.n);
 
 	for (;;) {
@@ -350,14 +376,26 @@ static bool read_sqlstate(struct slice body, char code[6])
 		struct slice value;
 
 		if (!field || c.is_short)
-			return false;
+			return f;
 		value = cursor_cstring(&c);
-		if (field == 'C' && value.n == 5 && !c.is_short) {
-			memcpy(code, value.p, 5);
-			code[5] = '\0';
-			return true;
-		}
+		if (c.is_short)
+			return f;
+		if (field == 'C' && value.n == 5)
+			memcpy(f.code, value.p, 5);
+		if (field == 'M')
+			f.is_timeout = memmem(value.p, value.n, "timeout", 7) != NULL;
 	}
+}
+
+/* 57014 is also what statement_timeout and a CopyFail of the client end with. */
+static void fail(struct pg_session *s, struct pg_request *r, const struct failure *f)
+{
+	if (!pg_request_set_sqlstate(r, f->code) || strcmp(f->code, "57014") != 0 ||
+		r->is_copy_failed)
+		return;
+	if (s->cancelled_ns || !f->is_timeout)
+		r->raw.flags |= REQUEST_CANCELLED;
+	s->cancelled_ns = 0;
 }
 
 /* duplicate_prepared_statement: prepared before we listened, so now we know its text. */
@@ -391,19 +429,23 @@ static void skip_to_sync(struct pg_session *s, struct pg_request *failed, int64_
 			pg_names_put_back(&s->names, e->statement, e->replaced);
 			e->replaced = NULL;
 		}
+		if (e->kind == EXPECT_CLOSE) {
+			pg_names_reopen(&s->names, e->replaced);
+			e->replaced = NULL;
+		}
 		pg_queue_pop(s);
 	}
 	s->is_skipping = !e;
 }
 
-static void fail_extended(
-	struct pg_session *s, struct pg_entry *e, const char *code, const struct pg_message *m)
+static void fail_extended(struct pg_session *s, struct pg_entry *e, const struct failure *f,
+	const struct pg_message *m)
 {
 	struct pg_request *failed = e->request;
 
 	if (failed) {
 		failed->refs++;
-		pg_request_set_sqlstate(failed, code);
+		fail(s, failed, f);
 		add_bytes(failed, m);
 		end_result(s, failed);
 	}
@@ -425,22 +467,21 @@ static void fail_extended(
 static void error_response(struct pg_session *s, const struct pg_message *m)
 {
 	struct pg_entry *e = pg_queue_head(s);
-	char code[6] = "XX000";
+	struct failure f = read_failure(m->body);
 
-	read_sqlstate(m->body, code);
 	if (!e) {
 		blur(s);
 		return;
 	}
 	if (s->is_blurry) {
 		if (e->request)
-			pg_request_set_sqlstate(e->request, code);
+			fail(s, e->request, &f);
 		return;
 	}
 	if (ends_with_ready(e)) {
 		/* The commit that Sync or the end of a query brings can fail too. */
 		if (e->request) {
-			pg_request_set_sqlstate(e->request, code);
+			fail(s, e->request, &f);
 			add_bytes(e->request, m);
 			end_result(s, e->request);
 		}
@@ -448,7 +489,7 @@ static void error_response(struct pg_session *s, const struct pg_message *m)
 			s->copying = NULL;
 		return;
 	}
-	fail_extended(s, e, code, m);
+	fail_extended(s, e, &f, m);
 }
 
 /* ---- copy, functions, parameters */
@@ -474,8 +515,8 @@ static void copy_response(struct pg_session *s, const struct pg_message *m)
 		return;
 	s->copying = e->request;
 	s->is_copy_ending = false;
-	/* Binary rows are not for the scrubber. */
-	if (m->body.n && m->body.p[0])
+	/* Binary rows are not for the scrubber, nor is what two COPYs of one query mix. */
+	if ((m->body.n && m->body.p[0]) || e->request->copy.n)
 		e->request->is_copy_cut = true;
 	if (e->kind == EXPECT_EXECUTE)
 		drop_early_syncs(s);
@@ -487,6 +528,18 @@ static void copy_out_data(struct pg_session *s, const struct pg_message *m)
 
 	if (e)
 		add_bytes(e->request, m);
+}
+
+/* CopyBoth: a walsender. What it was asked was no statement. */
+static void set_aside(struct pg_session *s)
+{
+	pg_session_settle(s, false);
+	s->flags |= SESSION_WALSENDER;
+	while (pg_queue_head(s))
+		pg_queue_pop(s);
+	pg_request_release(s, s->building);
+	s->building = NULL;
+	s->copying = NULL;
 }
 
 static void keep_text(struct slice value, char *to, size_t size)
@@ -505,9 +558,13 @@ static void parameter_status(struct pg_session *s, const struct pg_message *m)
 
 	if (c.is_short)
 		return;
-	if (slice_is(name, "server_version"))
+	if (slice_is(name, "server_version")) {
 		keep_text(value, server->version, sizeof server->version);
-	else if (slice_is(name, "standard_conforming_strings"))
+		/* "1.21.0/bouncer": the pooler's own console. */
+		if (memmem(value.p, value.n, "/bouncer", 8))
+			s->flags |= SESSION_POOLER_CLIENT;
+	}
+	if (slice_is(name, "standard_conforming_strings"))
 		s->is_backslash_escape = slice_is(value, "off");
 	else if (slice_is(name, "TimeZone"))
 		keep_text(value, server->time_zone, sizeof server->time_zone);
@@ -556,7 +613,7 @@ void pg_answer_message(struct pg_session *s, const struct pg_message *m)
 			add_bytes(pg_queue_head(s)->request, m);
 		break;
 	case 'W':
-		s->flags |= SESSION_WALSENDER;
+		set_aside(s);
 		break;
 	case 'Z':
 		ready(s, m);

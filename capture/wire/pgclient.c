@@ -40,54 +40,6 @@ static void expect(struct pg_session *s, enum pg_expected kind, struct pg_reques
 		discard(s, r);
 }
 
-/* ---- names dropped by SQL */
-
-static struct slice next_word(struct slice *rest)
-{
-	struct slice word = { 0 };
-
-	while (rest->n && (unsigned char)rest->p[0] <= ' ')
-		rest->p++, rest->n--;
-	word.p = rest->p;
-	while (rest->n && (unsigned char)rest->p[0] > ' ' && rest->p[0] != ';')
-		rest->p++, rest->n--, word.n++;
-	return word;
-}
-
-static bool word_is(struct slice word, const char *lower)
-{
-	if (word.n != strlen(lower))
-		return false;
-	for (size_t i = 0; i < word.n; i++)
-		if ((word.p[i] | 32) != lower[i])
-			return false;
-	return true;
-}
-
-static void note_dropped_names(struct pg_session *s, struct slice text)
-{
-	struct slice rest = text, word = next_word(&rest);
-
-	if (word.n < 7 || (word.p[0] | 32) != 'd')
-		return;
-	if (word_is(word, "discard")) {
-		if (word_is(next_word(&rest), "all"))
-			pg_names_close_all(&s->names);
-		return;
-	}
-	if (!word_is(word, "deallocate"))
-		return;
-	word = next_word(&rest);
-	if (word_is(word, "prepare"))
-		word = next_word(&rest);
-	if (word_is(word, "all"))
-		pg_names_close_all(&s->names);
-	else if (word.n >= 2 && word.p[0] == '"')
-		pg_names_close_statement(&s->names, (struct slice){ word.p + 1, word.n - 2 });
-	else
-		pg_names_close_statement(&s->names, word);
-}
-
 /* ---- messages */
 
 static void query(struct pg_session *s, const struct pg_message *m)
@@ -107,11 +59,17 @@ static void query(struct pg_session *s, const struct pg_message *m)
 	}
 	drop_building(s);
 	pg_names_forget_unnamed(&s->names);
-	note_dropped_names(s, text);
 	r->raw.bytes_in = m->wire_n;
 	r->is_executed = true;
 	expect(s, EXPECT_QUERY, r);
 	pg_request_release(s, r);
+}
+
+/* pgbouncer renames what it prepares on the server (1.21 and later). */
+static void note_pooler(struct pg_session *s, struct slice name)
+{
+	if (name.n > 10 && memcmp(name.p, "PGBOUNCER_", 10) == 0)
+		s->flags |= SESSION_POOLER_SERVER;
 }
 
 static void parse(struct pg_session *s, const struct pg_message *m)
@@ -125,6 +83,7 @@ static void parse(struct pg_session *s, const struct pg_message *m)
 
 	if (s->is_skipping)
 		return;
+	note_pooler(s, name);
 	st = pg_names_prepare(&s->names, name, text, is_known, &replaced);
 	r = st ? pg_request_open(s, name.n ? FORM_PREPARE : FORM_UNNAMED, m->start_ns) : NULL;
 	if (!r) {
@@ -174,6 +133,8 @@ static void bind(struct pg_session *s, const struct pg_message *m)
 
 	if (!st || c.is_short)
 		return;
+	if (!st->text)
+		note_pooler(s, name);
 	if (!r || r->is_bound || r->statement != st) {
 		drop_building(s);
 		r = pg_request_open(s, name.n ? FORM_NAMED : FORM_UNNAMED, m->start_ns);
@@ -189,6 +150,7 @@ static void bind(struct pg_session *s, const struct pg_message *m)
 	r->raw.portal = p ? p->number : 0;
 	r->raw.bytes_in += m->wire_n;
 	pg_request_bind(s, r, m->body, portal_name.n + name.n + 2, m->is_whole);
+	st->param_count = (int32_t)r->raw.bind_count;
 	expect(s, EXPECT_BIND, r);
 }
 
@@ -265,17 +227,21 @@ static void close_name(struct pg_session *s, const struct pg_message *m)
 {
 	struct slice name = { m->body.p + 1,
 		m->body.n ? strnlen(m->body.p + 1, m->body.n - 1) : 0 };
+	struct pg_statement *closed = NULL;
 
 	if (!m->body.n || s->is_skipping)
 		return;
 	if (m->body.p[0] == 'S') {
-		pg_names_close_statement(&s->names, name);
+		closed = pg_names_close_statement(&s->names, name);
 	} else {
 		if (s->building_portal && s->building_portal == pg_names_portal(&s->names, name))
 			s->building_portal = NULL;
 		pg_names_close_portal(&s->names, name);
 	}
-	pg_queue_push(s, EXPECT_CLOSE, NULL);
+	if (pg_queue_push(s, EXPECT_CLOSE, NULL))
+		pg_queue_last(s)->replaced = closed;
+	else
+		pg_statement_drop(&s->names, closed);
 }
 
 /* While COPY data is awaited the server ignores Sync (55.2.3). */
@@ -334,6 +300,7 @@ static void end_copy(struct pg_session *s, const struct pg_message *m)
 	if (!s->copying)
 		return;
 	s->copying->raw.bytes_in += m->wire_n;
+	s->copying->is_copy_failed |= m->type == 'f';
 	s->is_copy_ending = true;
 }
 

@@ -4,12 +4,17 @@
 #include "capture/wire/pgsession.h"
 #include "core/base/cursor.h"
 
+enum { KEYS_MAX = 65536 };
+
 struct pg_wire *pg_wire_new(size_t texts_max)
 {
 	struct pg_wire *pg = calloc(1, sizeof *pg);
 
-	if (pg)
-		pg_texts_init(&pg->texts, texts_max);
+	if (!pg)
+		return NULL;
+	pg_texts_init(&pg->texts, texts_max);
+	table_init(&pg->learned, PG_LEARNED_MAX);
+	table_init(&pg->keys, KEYS_MAX);
 	return pg;
 }
 
@@ -18,6 +23,8 @@ void pg_wire_free(struct pg_wire *pg)
 	if (!pg)
 		return;
 	pg_request_free_pool(pg);
+	pg_learned_free(&pg->learned);
+	table_free(&pg->keys);
 	pg_texts_free(&pg->texts);
 	free(pg);
 }
@@ -90,7 +97,55 @@ static void on_startup(void *data, struct slice parameters, int64_t time_ns)
 		else if (slice_is(name, "replication") && is_replication(value))
 			s->flags |= SESSION_WALSENDER;
 	}
+	/* The console of pgbouncer; of other sessions its client side looks like a server. */
+	if (slice_is(s->database, "pgbouncer"))
+		s->flags |= SESSION_POOLER_CLIENT;
 	begin_session(s, time_ns);
+}
+
+/* ---- cancel requests (PostgreSQL manual, 55.2.8): joined by pid and key, of which
+ * only a digest is kept, as long as the session lives */
+
+static struct slice key_slice(const uint64_t *digest)
+{
+	return (struct slice){ (const char *)digest, sizeof *digest };
+}
+
+static uint64_t digest_of(struct slice pid_and_key)
+{
+	uint64_t h = UINT64_C(0xcbf29ce484222325);
+
+	for (size_t i = 0; i < pid_and_key.n; i++)
+		h = (h ^ (unsigned char)pid_and_key.p[i]) * UINT64_C(0x100000001b3);
+	return h ? h : 1;
+}
+
+static void forget_key(struct pg_session *s)
+{
+	struct table *keys = &s->wire->pg->keys;
+
+	if (s->key && table_get(keys, key_slice(&s->key)) == s)
+		table_remove(keys, key_slice(&s->key));
+	s->key = 0;
+}
+
+static void on_key(void *data, bool is_cancel, struct slice pid_and_key)
+{
+	struct pg_session *s = data, *meant;
+	struct table *keys = &s->wire->pg->keys;
+	uint64_t digest = digest_of(pid_and_key);
+
+	if (!is_cancel) {
+		forget_key(s);
+		s->key = digest;
+		if (!table_put(keys, key_slice(&s->key), s))
+			s->key = 0;
+		return;
+	}
+	meant = table_get(keys, key_slice(&digest));
+	s->wire->ledger->cancels[meant != NULL]++;
+	if (meant)
+		meant->cancelled_ns = s->wire->now_ns;
 }
 
 static void on_message(void *data, const struct pg_message *m)
@@ -136,7 +191,7 @@ static void on_lost(void *data, bool from_client, int64_t time_ns)
 static void *pg_open(struct wire *w, const struct conn_info *info)
 {
 	struct pg_session *s = calloc(1, sizeof *s);
-	struct pg_sink sink = { on_startup, on_message, on_lost, s };
+	struct pg_sink sink = { on_startup, on_message, on_lost, on_key, s };
 
 	if (!s)
 		return NULL;
@@ -224,6 +279,7 @@ static void free_session(struct pg_session *s)
 {
 	struct ledger *l = s->wire->ledger;
 
+	forget_key(s);
 	if (s->id) {
 		while (pg_queue_head(s))
 			pg_queue_pop(s);

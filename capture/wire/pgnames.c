@@ -102,6 +102,7 @@ static struct pg_statement *new_statement(struct slice name)
 	if (!s)
 		return NULL;
 	s->refs = 1;
+	s->param_count = -1;
 	s->name = copy_name(name);
 	if (!s->name.p) {
 		free(s);
@@ -285,18 +286,46 @@ void pg_names_close_portals(struct pg_names *n)
 	table_init(&n->portals, PG_NAMES_MAX);
 }
 
-void pg_names_close_statement(struct pg_names *n, struct slice name)
+struct pg_statement *pg_names_close_statement(struct pg_names *n, struct slice name)
 {
 	struct pg_statement *s = n->unnamed;
 
 	if (name.n)
-		s = take_out(n, name);
-	else
-		n->unnamed = NULL;
-	pg_statement_drop(n, s);
+		return take_out(n, name);
+	n->unnamed = NULL;
+	return s;
 }
 
-void pg_names_close_all(struct pg_names *n)
+void pg_names_reopen(struct pg_names *n, struct pg_statement *s)
+{
+	struct pg_statement *replaced = NULL;
+
+	if (!s)
+		return;
+	/* Used since under that name: then it is that one by now. */
+	if (!s->name.n || table_get(&n->statements, s->name) || !place(n, s, &replaced))
+		pg_statement_drop(n, s);
+}
+
+void pg_names_drop_older(struct pg_names *n, struct slice name, uint32_t next)
+{
+	const struct pg_statement *s = table_get(&n->statements, name);
+
+	if (s && s->number < next)
+		pg_statement_drop(n, take_out(n, name));
+}
+
+void pg_names_drop_all_older(struct pg_names *n, uint32_t next)
+{
+	struct slice key;
+	void *value;
+
+	for (size_t at = 0; table_next(&n->statements, &at, &key, &value);)
+		if (((const struct pg_statement *)value)->number < next)
+			pg_statement_drop(n, take_out(n, key));
+}
+
+static void close_all(struct pg_names *n)
 {
 	struct slice key;
 	void *value;
@@ -320,7 +349,7 @@ void pg_names_forget_unnamed(struct pg_names *n)
 
 void pg_names_free(struct pg_names *n)
 {
-	pg_names_close_all(n);
+	close_all(n);
 	table_free(&n->statements);
 	table_free(&n->portals);
 }

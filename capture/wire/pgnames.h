@@ -30,6 +30,8 @@ struct pg_text *pg_text_take(struct pg_texts *t, struct slice text);
 void pg_text_drop(struct pg_texts *t, struct pg_text *text);
 void pg_texts_free(struct pg_texts *t);
 
+struct pg_learned;
+
 struct pg_statement {
 	uint32_t refs;
 	uint32_t number; /* of named ones in the session, from 1; 0: unnamed */
@@ -37,6 +39,9 @@ struct pg_statement {
 	uint32_t *types; /* parameter type OIDs, 0 unknown */
 	uint32_t type_count;
 	uint32_t result_types[16]; /* of the first columns, 0 unknown */
+	int32_t param_count; /* as bound or described; -1 unknown */
+	uint64_t columns; /* digest of the result's description; 0 unknown */
+	const struct pg_learned *learned; /* where the text came from, when not from here */
 	bool is_generating; /* its results hold generated values */
 	struct slice name; /* owned */
 };
@@ -76,10 +81,15 @@ void pg_statement_set_types(struct pg_statement *s, const uint32_t *types, uint3
 /* Bind: overwrites. NULL past the cap. */
 struct pg_portal *pg_names_bind(struct pg_names *n, struct slice name, struct pg_statement *s);
 struct pg_portal *pg_names_portal(struct pg_names *n, struct slice name);
-void pg_names_close_statement(struct pg_names *n, struct slice name);
+/* What was closed, for the caller to drop or to put back. */
+struct pg_statement *pg_names_close_statement(struct pg_names *n, struct slice name);
+/* The server refused to close it. */
+void pg_names_reopen(struct pg_names *n, struct pg_statement *s);
+/* Only what was prepared before: a number that is less than next. */
+void pg_names_drop_older(struct pg_names *n, struct slice name, uint32_t next);
+void pg_names_drop_all_older(struct pg_names *n, uint32_t next);
 void pg_names_close_portal(struct pg_names *n, struct slice name);
 void pg_names_close_portals(struct pg_names *n);
-void pg_names_close_all(struct pg_names *n);
 /* After missing bytes of the client nobody knows what the unnamed ones are. */
 void pg_names_forget_unnamed(struct pg_names *n);
 

@@ -93,6 +93,7 @@ struct pg_request *pg_request_open(struct pg_session *s, enum form form, int64_t
 	r->raw.session = s->id;
 	r->raw.form = (uint8_t)form;
 	r->raw.start_ns = start_ns;
+	r->next_statement = s->names.next_statement + 1;
 	if (form != FORM_PREPARE) {
 		w->in_flight[PROTOCOL_PG]++;
 		w->ledger->requests_seen++;
@@ -149,7 +150,7 @@ static void set_text(struct pg_request *r)
 {
 	const struct pg_statement *st = r->statement;
 
-	if (st && st->text)
+	if (st && st->text && !(st->learned && st->learned->is_contested))
 		r->raw.text = st->text->text;
 	else if (r->is_simple)
 		r->raw.text = buf_slice(&r->body);
@@ -193,8 +194,6 @@ bool pg_request_set_sqlstate(struct pg_request *r, const char *code)
 	if (r->raw.sqlstate[0])
 		return false;
 	memcpy(r->raw.sqlstate, code, 5);
-	if (memcmp(code, "57014", 5) == 0)
-		r->raw.flags |= REQUEST_CANCELLED;
 	return true;
 }
 

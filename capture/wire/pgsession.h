@@ -12,6 +12,7 @@
 
 #include "capture/wire/conn.h"
 #include "capture/wire/pgedges.h"
+#include "capture/wire/pglearned.h"
 #include "capture/wire/pgnames.h"
 #include "capture/wire/proto_pg.h"
 
@@ -32,10 +33,12 @@ struct pg_request {
 	size_t held_n;
 	uint32_t binary_columns; /* bit i: column i comes binary */
 	uint32_t rows_seen; /* of the result that is being read */
+	uint32_t next_statement; /* the session's when this was sent: what it drops is older */
 	bool is_simple; /* body is the text */
 	bool is_bound, is_executed;
 	bool is_generating;
 	bool is_copy_cut;
+	bool is_copy_failed; /* by the client: CopyFail */
 	bool is_complete, is_emitted;
 };
 
@@ -54,7 +57,7 @@ struct pg_entry {
 	enum pg_expected kind;
 	struct pg_request *request; /* or NULL */
 	struct pg_statement *statement; /* PARSE, DESCRIBE */
-	struct pg_statement *replaced; /* PARSE */
+	struct pg_statement *replaced; /* PARSE; CLOSE: the one closed */
 };
 
 struct pg_queue {
@@ -79,6 +82,8 @@ struct pg_session {
 	struct pg_request *copying; /* COPY in */
 	struct pg_edges *edges;
 	uint32_t result_types[PG_EDGE_COLUMNS];
+	uint64_t key; /* digest of its pid and cancel key; 0: none */
+	int64_t cancelled_ns; /* a cancel request came and has not hit yet; or 0 */
 	uint64_t next_seq;
 	uint64_t gaps; /* stretches of bytes that are missing */
 	int64_t previous_end_ns;
@@ -94,6 +99,8 @@ struct pg_session {
 /* What all Postgres sessions of a capture share. */
 struct pg_wire {
 	struct pg_texts texts;
+	struct table learned; /* struct pg_learned by name */
+	struct table keys; /* sessions by the digest of their cancel key */
 	struct pg_request *pool;
 	size_t pool_count;
 };
@@ -110,6 +117,8 @@ void pg_request_find_literals(struct pg_session *s, struct pg_request *r, struct
 void pg_request_bind(struct pg_session *s, struct pg_request *r, struct slice body, size_t names_n,
 	bool is_whole);
 bool pg_request_set_sqlstate(struct pg_request *r, const char *code);
+/* Statements that this text drops, now that the server did. tag: what it answered. */
+void pg_session_note_dropped(struct pg_session *s, const struct pg_request *r, struct slice tag);
 void pg_request_free_pool(struct pg_wire *m);
 
 bool pg_queue_push(struct pg_session *s, enum pg_expected kind, struct pg_request *r);

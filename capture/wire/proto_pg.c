@@ -61,6 +61,11 @@ static bool take_message(struct pg_proto *p, bool from_client, struct slice have
 	if (have.n - HEADER_N < want_n)
 		return false;
 	m.body = (struct slice){ have.p + HEADER_N, want_n };
+	if (type == 'K' && !from_client) {
+		p->sink.key(p->sink.data, false, m.body);
+		m.body.n = 0;
+		m.is_whole = false;
+	}
 	*ret_n = HEADER_N + want_n;
 	side->skip_n = body_n - want_n;
 	p->sink.message(p->sink.data, &m);
@@ -164,7 +169,11 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 		case PG_STARTUP_TLS:
 			return end_as(p, PG_ENCRYPTED);
 		case PG_STARTUP_CANCEL:
-			buf_reset(&side->partial);
+			if (side->partial.n < be32_at(side->partial.p))
+				continue;
+			p->sink.key(p->sink.data, true,
+				(struct slice){ side->partial.p + 8, side->partial.n - 8 });
+			buf_free(&side->partial);
 			return end_as(p, PG_CANCEL);
 		case PG_STARTUP_ASKS:
 			p->phase = PG_RUNNING;

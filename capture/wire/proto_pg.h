@@ -41,6 +41,9 @@ struct pg_sink {
 	void (*message)(void *data, const struct pg_message *m);
 	/* Bytes of one side are missing or unreadable; messages go on at a boundary. */
 	void (*lost)(void *data, bool from_client, int64_t time_ns);
+	/* Process id and cancel key, as the server gave them or as a CancelRequest has
+	 * them; not to be kept. */
+	void (*key)(void *data, bool is_cancel, struct slice pid_and_key);
 	void *data;
 };
 

@@ -55,7 +55,7 @@ static bool on_request(void *data, const struct raw_request *q, struct err *e)
 	must(q->end_ns >= q->start_ns, "an end is not before its start");
 	must(!q->first_byte_ns || q->first_byte_ns >= q->start_ns, "nor the first byte");
 	must(q->think_ns >= -1, "think time is not negative");
-	must(q->form >= FORM_SIMPLE && q->form < FORM_HTTP, "the form is one of ours");
+	must(q->form >= FORM_SIMPLE && (q->form < FORM_HTTP || q->http), "the form is one of ours");
 	touch(w, q->text);
 	touch(w, q->copy_data);
 	for (size_t i = 0; i < q->bind_count; i++)

@@ -21,6 +21,12 @@ static void on_message(void *data, const struct pg_message *m)
 		(int)m->body.n, m->is_whole ? "" : "-");
 }
 
+static void on_key(void *data, bool is_cancel, struct slice pid_and_key)
+{
+	buf_addf(&((struct heard *)data)->text, "%s%d ", is_cancel ? "cancel" : "key",
+		(int)pid_and_key.n);
+}
+
 static void on_lost(void *data, bool from_client, int64_t time_ns)
 {
 	(void)time_ns;
@@ -36,7 +42,7 @@ struct fixture {
 static struct fixture *begin(bool is_joined_late)
 {
 	struct fixture *x = calloc(1, sizeof *x);
-	struct pg_sink sink = { on_startup, on_message, on_lost, &x->heard };
+	struct pg_sink sink = { on_startup, on_message, on_lost, on_key, &x->heard };
 
 	pg_proto_init(&x->proto, &sink, is_joined_late);
 	return x;
@@ -72,7 +78,7 @@ static void secrets_never_leave_it(void **state)
 	wire_message(&x->b, 'K', (struct slice){ "\0\0\0\1keykeykey", 13 });
 	wire_ready(&x->b, 'I');
 	feed(x, 1);
-	assert_string_equal(buf_text(&x->heard.text), "startup19 sR4- cp0- sK0- sZ1 ");
+	assert_string_equal(buf_text(&x->heard.text), "startup19 sR4- cp0- key13 sK0- sZ1 ");
 	end(x);
 }
 
