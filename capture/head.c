@@ -44,6 +44,8 @@ static struct json *places_json(const struct head_facts *f)
 	json_set_text(j, "secrets", "dropped");
 	json_set_text(
 		j, "numbers", f->policy->is_permuting_ids ? "token" : "short kept, long token");
+	if (f->scrub)
+		scrub_places(f->scrub, j);
 	return j;
 }
 
@@ -117,6 +119,7 @@ struct json *head_json(const struct head_facts *f)
 	json_set_bool(j, "predicates_kept", f->changed_predicates == 0);
 	json_set_int(j, "changed_predicates", (int64_t)f->changed_predicates);
 	json_set(j, "places", places_json(f));
+	set_text_or_null(j, "routes_digest", f->routes_digest);
 	json_set(j, "ledger", whole_ledger(f));
 	json_set(j, "lost", ledger_lost_json(f->ledger));
 	set_copy_or_null(j, "sampling", f->sampling);

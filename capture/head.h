@@ -6,6 +6,7 @@
 
 #include "capture/wire/ledger.h"
 #include "capture/wire/match.h"
+#include "capture/scrub.h"
 #include "core/model/policy.h"
 #include "core/model/token.h"
 
@@ -18,6 +19,8 @@ struct head_facts {
 	struct json *audit; /* live captures only, or NULL */
 	struct json *sampling, *cost, *shedding, *probe; /* or NULL */
 	const char *ended; /* why, of live captures, or NULL */
+	const struct scrub *scrub; /* for what became of each place, or NULL */
+	const char *routes_digest; /* of --routes FILE, or NULL */
 	struct json *identity; /* of --server-profile, or NULL */
 	struct json *lines; /* of log sources, or NULL */
 	struct json *log_requests; /* likewise {paired, unpaired} */

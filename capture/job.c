@@ -11,6 +11,7 @@
 
 #include "capture/privilege.h"
 #include "capture/summary.h"
+#include "core/model/httproutes.h"
 
 static bool read_ports(struct job *j, struct err *e)
 {
@@ -99,6 +100,12 @@ bool job_load_secrets(struct job *j, struct err *e)
 		return false;
 	if (a->sample && !sample_rules_load(&j->rules, a->sample, e))
 		return false;
+	if (a->routes) {
+		j->routes = httproutes_load(a->routes, e);
+		if (!j->routes)
+			return false;
+		j->facts.routes_digest = httproutes_digest(j->routes);
+	}
 	if (a->server_profile) {
 		j->facts.identity = head_identity(a->server_profile, e);
 		if (!j->facts.identity)
@@ -140,6 +147,7 @@ bool job_start(struct job *j, struct err *e)
 	if (getrandom(&o.hash_seed, sizeof o.hash_seed, GRND_NONBLOCK) < 0)
 		o.hash_seed = 1;
 	o.writer = j->writer;
+	o.routes = j->routes;
 	o.flow_held_max = j->reorder_max;
 	rcap_heed_stop(j->writer, j->run->stop);
 	if (!make_sample(j, &o, &store, e))
@@ -247,6 +255,7 @@ void job_free(struct job *j)
 	sample_free(j->sample);
 	sample_rules_free(&j->rules);
 	token_key_free(j->key);
+	httproutes_free(j->routes);
 	policy_free(&j->policy);
 	json_free(j->facts.sources);
 	json_free(j->facts.audit);

@@ -15,7 +15,8 @@
 
 struct capture_args {
 	struct cli_list interfaces, ports;
-	const char *filter, *output, *format, *key, *policy, *ids, *server_profile, *zone;
+	const char *filter, *output, *format, *key, *policy, *ids, *server_profile, *routes, *zone;
+	const char *log_format, *fields;
 	const char *sample, *budget;
 	int64_t for_ns;
 };
@@ -28,6 +29,7 @@ struct job {
 	size_t reorder_max, waiting_max; /* bytes; 0: the defaults */
 	struct policy policy;
 	struct token_key *key;
+	struct httproutes *routes; /* of --routes, or NULL */
 	struct sample_rules rules; /* of --sample */
 	struct sample *sample; /* or NULL */
 	struct rcap_writer *writer;

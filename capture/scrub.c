@@ -4,6 +4,8 @@
 
 #include "capture/wire/match.h"
 #include "capture/scrubcopy.h"
+#include "capture/scrubhttp.h"
+#include "core/model/places.h"
 #include "core/model/sqlscrub.h"
 
 enum { STRONG_SLOTS = 1 << 15, VALUES_MAX = 1 << 20 };
@@ -16,6 +18,12 @@ struct scrub {
 	struct rcap_writer *writer;
 	struct store store;
 	struct sqlscrub *sql;
+	struct httpscrub *http; /* made at the first HTTP request */
+	const struct policy *policy;
+	const struct token_key *key;
+	const struct httproutes *routes;
+	struct places *places;
+	uint32_t *columns; /* number in the report by sqlscrub_place(), 0: not asked yet */
 	struct buf bytes; /* of the record in hand */
 	struct value *values;
 	size_t *offsets; /* of values[i].bytes in bytes */
@@ -40,9 +48,13 @@ struct scrub *scrub_new(
 	if (!s)
 		return NULL;
 	s->writer = writer;
+	s->policy = policy;
+	s->key = key;
+	s->places = places_new(PLACES_REPORTED_MAX);
+	s->columns = calloc(UINT16_MAX + 1, sizeof *s->columns);
 	s->sql = sqlscrub_new(policy, key, 0);
 	s->strong = calloc(STRONG_SLOTS, sizeof *s->strong);
-	if (!s->sql || !s->strong) {
+	if (!s->sql || !s->strong || !s->places || !s->columns) {
 		scrub_free(s);
 		return NULL;
 	}
@@ -54,6 +66,9 @@ void scrub_free(struct scrub *s)
 	if (!s)
 		return;
 	sqlscrub_free(s->sql);
+	httpscrub_free(s->http);
+	places_free(s->places);
+	free(s->columns);
 	buf_free(&s->bytes);
 	free(s->values);
 	free(s->offsets);
@@ -91,6 +106,16 @@ uint64_t scrub_unreadable(const struct scrub *s)
 uint64_t scrub_changed_predicates(const struct scrub *s)
 {
 	return s->changed_predicates;
+}
+
+void scrub_set_routes(struct scrub *s, const struct httproutes *routes)
+{
+	s->routes = routes;
+}
+
+void scrub_places(const struct scrub *s, struct json *into)
+{
+	places_json(s->places, into);
 }
 
 uint64_t scrub_secret(const struct scrub *s)
@@ -262,10 +287,22 @@ static bool is_changed_predicate(const struct value *v)
 	       !(v->flags & VALUE_IS_NULL);
 }
 
+static void count_column(struct scrub *s, const struct value *v)
+{
+	uint16_t place = sqlscrub_place(s->sql, v);
+
+	if (!s->columns[place])
+		s->columns[place] = places_id(s->places, POLICY_COLUMN,
+			place ? sqlscrub_place_name(s->sql, place) : SLICE("(no column known)"));
+	places_count(s->places, s->columns[place], v->action);
+}
+
 static void point_values(struct scrub *s, struct request_record *q)
 {
 	for (size_t i = 0; i < q->value_count; i++) {
 		s->changed_predicates += is_changed_predicate(&s->values[i]);
+		if (!(s->values[i].flags & VALUE_IS_NULL))
+			count_column(s, &s->values[i]);
 		if (s->values[i].bytes.n)
 			s->values[i].bytes.p = s->bytes.p + s->offsets[i];
 		if (s->values[i].flags & (VALUE_IS_CUT | VALUE_IS_UNKNOWN))
@@ -342,6 +379,33 @@ static void copy_plain(const struct raw_request *raw, struct request_record *q)
 	memcpy(q->sqlstate, raw->sqlstate, sizeof q->sqlstate);
 }
 
+static bool store_request(struct scrub *s, struct request_record *q, struct err *e)
+{
+	if (q->form != FORM_PREPARE)
+		s->request_count++;
+	record_seal_request(q);
+	return s->store.request ? s->store.request(s->store.data, q, e)
+				: rcap_put_request(s->writer, q, e);
+}
+
+static bool take_http(struct scrub *s, const struct raw_request *raw, struct err *e)
+{
+	struct request_record q = { 0 };
+
+	if (!s->http) {
+		s->http = httpscrub_new(s->policy, s->key, s->routes);
+		if (!s->http)
+			return err_set(e, ERR_ENV, "out of memory");
+		httpscrub_set_places(s->http, s->places);
+	}
+	copy_plain(raw, &q);
+	scrubhttp_request(s->http, raw->http, s->writer, &q);
+	s->unreadable += (q.flags & REQUEST_UNLEXABLE) != 0;
+	for (size_t i = 0; i < q.value_count; i++)
+		s->changed_predicates += is_changed_predicate(&q.values[i]);
+	return store_request(s, &q, e);
+}
+
 static bool take_request(void *data, const struct raw_request *raw, struct err *e)
 {
 	struct scrub *s = data;
@@ -349,6 +413,8 @@ static bool take_request(void *data, const struct raw_request *raw, struct err *
 	struct sqlscrub_statement st = { 0 };
 	size_t copy_at, literals;
 
+	if (raw->form == FORM_HTTP && raw->http)
+		return take_http(s, raw, e);
 	buf_reset(&s->bytes);
 	copy_plain(raw, &q);
 	if (!(raw->flags & REQUEST_TEXT_UNKNOWN) && raw->form != FORM_FUNCTION) {
@@ -379,11 +445,7 @@ static bool take_request(void *data, const struct raw_request *raw, struct err *
 		q.copy_data = (struct slice){ s->bytes.p + copy_at, s->bytes.n - copy_at };
 	point_values(s, &q);
 	set_edges(s, raw, literals, &q);
-	if (q.form != FORM_PREPARE)
-		s->request_count++;
-	record_seal_request(&q);
-	return s->store.request ? s->store.request(s->store.data, &q, e)
-				: rcap_put_request(s->writer, &q, e);
+	return store_request(s, &q, e);
 }
 
 struct request_sink scrub_sink(struct scrub *s)

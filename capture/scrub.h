@@ -15,6 +15,7 @@
 #include "core/model/token.h"
 
 struct scrub;
+struct httproutes; /* core/model/httproutes.h */
 
 struct scrub *scrub_new(
 	const struct policy *policy, const struct token_key *key, struct rcap_writer *writer);
@@ -32,6 +33,10 @@ uint64_t scrub_unreadable(const struct scrub *s);
  * the traffic fits an unscrubbed snapshot. */
 uint64_t scrub_changed_predicates(const struct scrub *s);
 uint64_t scrub_secret(const struct scrub *s);
+/* For the routes of HTTP requests; outlives it. Before the first request. */
+void scrub_set_routes(struct scrub *s, const struct httproutes *routes);
+/* Sets into["columns"], ["headers"], ["query"], ...: what became of each (core/model/places.h). */
+void scrub_places(const struct scrub *s, struct json *into);
 void scrub_free(struct scrub *s);
 
 #endif

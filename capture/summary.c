@@ -117,6 +117,33 @@ static struct json *route_json(const struct rcap_route *route)
 	return map;
 }
 
+/* Requests, errors and routes of each protocol that was seen. */
+static struct json *protocols_json(const struct rcap *r)
+{
+	static const char *const names[] = { [PROTOCOL_PG] = "pg", [PROTOCOL_HTTP] = "http" };
+	int64_t requests[LENGTH(names)] = { 0 }, errors[LENGTH(names)] = { 0 },
+		routes[LENGTH(names)] = { 0 };
+	struct json *map = json_object();
+
+	for (uint32_t i = 0; i < rcap_route_count(r); i++) {
+		const struct rcap_route *route = rcap_route(r, i);
+
+		requests[route->protocol] += (int64_t)route->requests;
+		errors[route->protocol] += (int64_t)route->errors;
+		routes[route->protocol] += route->requests > 0;
+	}
+	for (size_t i = PROTOCOL_PG; i < LENGTH(names); i++) {
+		if (!requests[i])
+			continue;
+		struct json *one = json_object();
+		json_set_int(one, "requests", requests[i]);
+		json_set_int(one, "errors", errors[i]);
+		json_set_int(one, "routes", routes[i]);
+		json_set(map, names[i], one);
+	}
+	return map;
+}
+
 static int busier_first(const void *a, const void *b)
 {
 	const struct rcap_route *x = *(const struct rcap_route *const *)a;
@@ -273,6 +300,7 @@ static struct json *build(const struct rcap *r, struct tally *t)
 	copy_map(map, head, "ledger");
 	json_set(map, "in_flight", in_flight_json(t, span_ns));
 	json_set(map, "rate_per_s", rate_json(t, totals.requests, span_ns));
+	json_set(map, "protocols", protocols_json(r));
 	json_set(map, "routes", routes_json(r));
 	copy_field(map, head, "sampling");
 	static const char *const live[] = { "cost", "shedding", "probe", "ended" };
@@ -281,6 +309,7 @@ static struct json *build(const struct rcap *r, struct tally *t)
 			copy_field(map, head, live[i]);
 	copy_field(map, head, "policy");
 	copy_field(map, head, "policy_digest");
+	copy_map(map, head, "places");
 	copy_field(map, head, "key_id");
 	copy_field(map, head, "is_key_fresh");
 	copy_field(map, head, "server");

@@ -71,6 +71,27 @@ static void print_sources(const struct json *s, FILE *to)
 	fputc('\n', to);
 }
 
+/* When more than Postgres was heard. */
+static void print_protocols(const struct json *s, FILE *to)
+{
+	const struct json *map = json_get(s, "protocols");
+
+	if (!json_get(map, "http"))
+		return;
+	print_row(to, "protocols");
+	for (size_t i = 0; i < json_count(map); i++) {
+		struct json *one;
+		const char *name = json_key_at(map, i, &one);
+		char a[32], b[32];
+
+		fprintf(to, "%s%s: %s requests of %s routes", i ? "; " : "", name,
+			grouped(number(one, "requests"), a), grouped(number(one, "routes"), b));
+		if (number(one, "errors"))
+			fprintf(to, ", %s errors", grouped(number(one, "errors"), a));
+	}
+	fputc('\n', to);
+}
+
 static void print_traffic(const struct json *s, FILE *to)
 {
 	char a[32], b[32], c[32];
@@ -257,6 +278,7 @@ void capture_summary_print(
 	print_when(summary, to);
 	print_sources(summary, to);
 	print_traffic(summary, to);
+	print_protocols(summary, to);
 	print_lost(summary, to);
 	print_scrubbed(summary, to);
 	print_routes(summary, routes_shown, to);

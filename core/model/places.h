@@ -9,7 +9,7 @@
 
 #include "core/model/policy.h"
 
-#define PLACES_MAX 2000
+#define PLACES_REPORTED_MAX 2000
 
 struct places;
 

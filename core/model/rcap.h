@@ -20,6 +20,7 @@
 #include "core/model/record.h"
 
 #define RCAP_VERSION 1
+#define RCAP_MINOR 1 /* 1: gRPC status at the end of a request */
 #define RCAP_ROUTES_MAX 20000
 #define RCAP_TEMPLATES_MAX 200000
 #define RCAP_OTHER 0 /* "other" in both dictionaries */

@@ -317,7 +317,7 @@ void rcap_write_file_header(unsigned char to[RCAP_FILE_HEADER])
 {
 	memcpy(to, file_magic, sizeof(file_magic));
 	put_u16(to + 8, RCAP_VERSION);
-	put_u16(to + 10, 0);
+	put_u16(to + 10, RCAP_MINOR);
 	put_u32(to + 12, rcap_crc(to, 12));
 }
 

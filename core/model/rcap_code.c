@@ -167,7 +167,12 @@ static unsigned char *put_optional(unsigned char *p, const struct request_record
 		for (size_t i = 0; i < q->edge_count; i++)
 			p = put_edge(p, &q->edges[i]);
 	}
-	return has & HAS_COPY ? put_slice(p, q->copy_data) : p;
+	if (has & HAS_COPY)
+		p = put_slice(p, q->copy_data);
+	/* Since minor version 1, at the end: readers of before step over it. */
+	if (q->grpc)
+		*p++ = q->grpc;
+	return p;
 }
 
 static unsigned char *put_times(
@@ -372,6 +377,8 @@ static bool get_optional(
 		return false;
 	if (has & HAS_COPY)
 		ret->copy_data = cursor_counted(c);
+	if (!c->is_short && cursor_left(c))
+		ret->grpc = cursor_u8(c);
 	return !c->is_short;
 }
 
@@ -420,7 +427,7 @@ bool rcap_decode_request(struct rcap_decoder *d, struct slice payload, struct re
 
 bool rcap_is_error(const struct request_record *q)
 {
-	return q->sqlstate[0] || q->status >= 500;
+	return q->sqlstate[0] || q->status >= 500 || q->grpc > 1;
 }
 
 int64_t rcap_latency_us(const struct request_record *q)

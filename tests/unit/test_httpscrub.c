@@ -35,7 +35,7 @@ static struct fixture *begin(const char *policy_text)
 	x->key = token_key_of(bytes, &x->err);
 	x->scrub = httpscrub_new(&x->policy, x->key, NULL);
 	assert_non_null(x->scrub);
-	x->places = places_new(PLACES_MAX);
+	x->places = places_new(PLACES_REPORTED_MAX);
 	httpscrub_set_places(x->scrub, x->places);
 	return x;
 }
