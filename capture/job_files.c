@@ -1,9 +1,11 @@
-/* Reading files: packets of several merged by time, or Postgres logs. */
+/* Reading files: packets of several merged by time, or logs. */
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/job.h"
 #include "capture/sniff.h"
+#include "capture/log/source_access.h"
+#include "capture/log/source_gor.h"
 #include "capture/log/source_pglog.h"
 
 struct input {
@@ -91,31 +93,80 @@ static bool packets(struct job *j, struct cli_operands ops, bool *ret_is_whole, 
 	return ok;
 }
 
-static bool logs(struct job *j, struct cli_operands ops, struct err *e)
+static bool pglogs(struct job *j, struct cli_operands ops, bool *ret_is_whole, struct err *e)
 {
 	struct source_pglog_options o = { .zone = j->args->zone, .run = j->run };
-	struct request_sink sink;
-	struct source_pglog *s;
-	bool ok;
+	struct request_sink sink = pipeline_sink(j->pipeline);
+	struct source_pglog *s = source_pglog_new(&o, &sink, e);
+	bool ok = s != NULL;
 
-	j->facts.clock_kind = "log";
 	j->facts.fineness_ns = NS_PER_MS;
-	if (!job_start(j, e))
-		return false;
-	sink = pipeline_sink(j->pipeline);
-	s = source_pglog_new(&o, &sink, e);
-	ok = s != NULL;
-	for (size_t i = 0; ok && i < ops.count; i++) {
-		job_add_source(j, "pglog", ops.items[i]);
+	for (size_t i = 0; ok && i < ops.count; i++)
 		ok = source_pglog_read(s, ops.items[i], e);
-	}
-	if (ok) {
-		j->facts.lines = json_object();
-		j->facts.log_requests = json_object();
-		ok = source_pglog_finish(s, j->facts.lines, j->facts.log_requests, e);
-	}
+	ok = ok && source_pglog_finish(s, j->facts.lines, j->facts.log_requests, e);
+	*ret_is_whole = s && !source_pglog_is_damaged(s);
 	source_pglog_free(s);
 	return ok;
+}
+
+static bool access_logs(struct job *j, struct cli_operands ops, bool *ret_is_whole, struct err *e)
+{
+	const struct capture_args *a = j->args;
+	struct source_access_options o = {
+		.format = { .preset = a->format, .spec = a->log_format, .fields = a->fields },
+		.zone = a->zone,
+		.run = j->run
+	};
+	struct request_sink sink = pipeline_sink(j->pipeline);
+	struct source_access *s = source_access_new(&o, &sink, e);
+	bool ok = s && source_access_read(s, ops.items, ops.count, e) &&
+		  source_access_finish(s, j->facts.lines, j->facts.log_requests, e);
+
+	if (s) {
+		j->facts.fineness_ns = source_access_fineness_ns(s);
+		*ret_is_whole = !source_access_is_damaged(s);
+	}
+	source_access_free(s);
+	return ok;
+}
+
+static bool gor_files(struct job *j, struct cli_operands ops, bool *ret_is_whole, struct err *e)
+{
+	struct request_sink sink = pipeline_sink(j->pipeline);
+	struct source_gor *s = source_gor_new(j->run, &sink, e);
+	bool ok = s != NULL;
+
+	j->facts.fineness_ns = 1;
+	for (size_t i = 0; ok && i < ops.count; i++)
+		ok = source_gor_read(s, ops.items[i], e);
+	ok = ok && source_gor_finish(s, j->facts.lines, j->facts.log_requests, e);
+	*ret_is_whole = s && !source_gor_is_damaged(s);
+	source_gor_free(s);
+	return ok;
+}
+
+struct reader {
+	const char *kind; /* in the head */
+	bool (*read)(struct job *j, struct cli_operands ops, bool *ret_is_whole, struct err *e);
+};
+
+static const struct reader readers[] = {
+	[INPUT_PGLOG] = { "pglog", pglogs },
+	[INPUT_ACCESS] = { "access log", access_logs },
+	[INPUT_GOR] = { "gor", gor_files },
+};
+
+static bool logs(struct job *j, const struct reader *reader, struct cli_operands ops,
+	bool *ret_is_whole, struct err *e)
+{
+	j->facts.clock_kind = "log";
+	if (!job_start(j, e))
+		return false;
+	for (size_t i = 0; i < ops.count; i++)
+		job_add_source(j, reader->kind, ops.items[i]);
+	j->facts.lines = json_object();
+	j->facts.log_requests = json_object();
+	return reader->read(j, ops, ret_is_whole, e);
 }
 
 static bool sniff_all(
@@ -123,15 +174,21 @@ static bool sniff_all(
 {
 	enum input_kind kind;
 	const char *name;
+	bool is_described = j->args->log_format || j->args->fields;
 
 	if (ops.count > CLI_LIST_MAX)
 		return err_set(e, ERR_USAGE, "at most %d inputs", CLI_LIST_MAX);
-	for (size_t i = 0; i < ops.count; i++) {
+	/* A format string says what its files are. */
+	*ret_kind = INPUT_ACCESS;
+	for (size_t i = 0; i < ops.count && !is_described; i++) {
 		if (!sniff_input(ops.items[i], j->args->format, &kind, &name, e))
 			return false;
 		run_detail(j->run, "%s: %s", ops.items[i], name);
 		if (i && kind != *ret_kind)
-			return err_set(e, ERR_USAGE, "packets and logs cannot go into one capture");
+			return err_set(e, ERR_USAGE,
+				"'%s' (%s) and '%s' are of different kinds: one capture is of packets or "
+				"of logs",
+				ops.items[i], name, ops.items[0]);
 		*ret_kind = kind;
 	}
 	return true;
@@ -171,7 +228,8 @@ enum outcome job_files(struct job *j, struct cli_operands ops, struct err *e)
 	if (!sniff_all(j, ops, &kind, e) || !job_load_secrets(j, e) ||
 		!is_output_apart(j, ops, e) || !job_create_output(j, e))
 		return OUTCOME_FAILED;
-	ok = kind == INPUT_PCAP ? packets(j, ops, &is_whole, e) : logs(j, ops, e);
+	ok = kind == INPUT_PCAP ? packets(j, ops, &is_whole, e)
+				: logs(j, &readers[kind], ops, &is_whole, e);
 	if (!ok || run_stopped(j->run))
 		is_whole = false;
 	/* A failure in the middle leaves what came before it. */

@@ -1,10 +1,17 @@
 #include "capture/sniff.h"
 
-#include <errno.h>
-#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "capture/log/source_pglog.h"
+#include "capture/sniff_peek.h"
+#include "core/base/file.h"
+#include "core/base/unzip.h"
+#include "core/format/accesslog.h"
+#include "core/format/gor.h"
 #include "core/model/rcap_block.h"
+
+enum { PEEK_BYTES = 16 << 10, UNZIPPED_BYTES = 64 << 10 };
 
 struct magic {
 	const char *bytes;
@@ -14,7 +21,7 @@ struct magic {
 };
 
 #define ZIP_HINT                                                                                   \
-	"decompress it on the way: zcat, zstdcat, xzcat or bzcat FILE | reprod capture - -o F.rcap"
+	"decompress it on the way: zcat, zstdcat, bzcat or xzcat FILE | reprod capture - -o F.rcap"
 
 static const struct magic magics[] = {
 	{ "\xd4\xc3\xb2\xa1", 4, "pcap", NULL },
@@ -24,12 +31,9 @@ static const struct magic magics[] = {
 	{ "\x34\xcd\xb2\xa1", 4, "pcap", NULL },
 	{ "\xa1\xb2\xcd\x34", 4, "pcap", NULL },
 	{ "\x0a\x0d\x0d\x0a", 4, "pcapng", NULL },
-	{ "\x1f\x8b", 2, "gzip file", ZIP_HINT },
-	{ "\x28\xb5\x2f\xfd", 4, "zstd file", ZIP_HINT },
 	{ "\xfd"
 	  "7zXZ",
 		5, "xz file", ZIP_HINT },
-	{ "BZh", 3, "bzip2 file", ZIP_HINT },
 	{ "PGDMP", 5, "pg_dump archive", "that is a database, not traffic" },
 	{ "\x7f"
 	  "ELF",
@@ -58,11 +62,23 @@ static bool sniff_text(
 		*ret_name = log;
 		return true;
 	}
+	if (gor_detect(b)) {
+		*ret_kind = INPUT_GOR;
+		*ret_name = "gor";
+		return true;
+	}
+	*ret_name = accesslog_detect(b);
+	if (*ret_name) {
+		*ret_kind = INPUT_ACCESS;
+		return true;
+	}
 	if (has_text(b, "HTTP/1.") || has_text(b, "HTTP/2"))
-		return refuse(e, "it looks like an HTTP access log or dump, which is not read yet",
-			"capture the packets between application and database instead");
+		return refuse(e, "it speaks of HTTP requests, in a format that is not known",
+			"for an access log give the server's format string with --log-format, or "
+			"--fields for JSON lines");
 	return refuse(e, "its format is not known",
-		"a pcap or pcapng file or a Postgres csvlog is expected; --format NAME forces one");
+		"packets (pcap, pcapng), a Postgres log, an access log or a .gor file are expected; "
+		"--format NAME forces one");
 }
 
 bool sniff_bytes(struct slice b, enum input_kind *ret_kind, const char **ret_name, struct err *e)
@@ -89,45 +105,88 @@ bool sniff_bytes(struct slice b, enum input_kind *ret_kind, const char **ret_nam
 	return sniff_text(b, ret_kind, ret_name, e);
 }
 
+struct forced {
+	const char *name;
+	enum input_kind kind;
+};
+
 static bool forced(
 	const char *format, enum input_kind *ret_kind, const char **ret_name, struct err *e)
 {
+	static const struct forced names[] = {
+		{ "pcap", INPUT_PCAP },
+		{ "pcapng", INPUT_PCAP },
+		{ "gor", INPUT_GOR },
+	};
+	CLEANUP(buf_free) struct buf presets = { 0 };
+
 	*ret_name = format;
-	*ret_kind = INPUT_PCAP;
-	if (strcmp(format, "pcap") == 0 || strcmp(format, "pcapng") == 0)
+	for (size_t i = 0; i < LENGTH(names); i++)
+		if (strcmp(format, names[i].name) == 0) {
+			*ret_kind = names[i].kind;
+			return true;
+		}
+	*ret_kind = INPUT_ACCESS;
+	if (accesslog_is_preset(slice_of(format)))
 		return true;
 	*ret_kind = INPUT_PGLOG;
 	if (strcmp(format, "csvlog") == 0)
 		return true;
 	err_set(e, ERR_USAGE, "format '%s' is not known", format);
-	return err_hint(e, "pcap, pcapng or csvlog");
+	accesslog_preset_names(&presets);
+	return err_hint(e, "pcap, pcapng, gor, csvlog, %s", buf_text(&presets));
+}
+
+/* The first bytes as they were before compression. A memory file gives the reader the
+ * descriptor that it wants. */
+static bool unzip_first(struct slice zipped, char *to, size_t room, size_t *ret_n, struct err *e)
+{
+	CLEANUP(file_close_fd) int fd = memfd_create("first", MFD_CLOEXEC);
+	enum step step = STEP_ITEM;
+	size_t n;
+
+	*ret_n = 0;
+	if (fd < 0 || write(fd, zipped.p, zipped.n) != (ssize_t)zipped.n ||
+		lseek(fd, 0, SEEK_SET) != 0)
+		return err_set(e, ERR_ENV, "could not look into the compressed input");
+	struct unzip *u = unzip_open(fd, e);
+	while (u && *ret_n < room &&
+		(step = unzip_read(u, to + *ret_n, room - *ret_n, &n, e)) == STEP_ITEM)
+		*ret_n += n;
+	unzip_close(u);
+	return u && step != STEP_FAIL;
+}
+
+/* Packets are not read through compression. */
+static bool sniff_zipped(struct slice zipped, const char *how, enum input_kind *ret_kind,
+	const char **ret_name, struct err *e)
+{
+	char first[UNZIPPED_BYTES];
+	size_t n;
+
+	if (!unzip_first(zipped, first, sizeof first, &n, e))
+		return false;
+	if (!sniff_bytes((struct slice){ first, n }, ret_kind, ret_name, e))
+		return err_in(e, "in the %s file", how);
+	if (*ret_kind != INPUT_PCAP)
+		return true;
+	err_set(e, ERR_INPUT, "it is a %s file of packets", how);
+	return err_hint(e, "%s", ZIP_HINT);
 }
 
 bool sniff_input(const char *path, const char *format, enum input_kind *ret_kind,
 	const char **ret_name, struct err *e)
 {
-	char first[4096];
+	char first[PEEK_BYTES];
 	size_t n;
-	FILE *f;
 
 	if (format)
 		return forced(format, ret_kind, ret_name, e);
-	if (strcmp(path, "-") == 0) {
-		*ret_kind = INPUT_PCAP;
-		*ret_name = "pcap";
-		return true;
-	}
-	f = fopen(path, "rbe");
-	if (!f)
-		return err_os(e, ERR_INPUT, errno, "could not open '%s'", path);
-	n = fread(first, 1, sizeof first, f);
-	if (n == 0 && ferror(f)) {
-		int os_errno = errno;
-
-		fclose(f);
-		return err_os(e, ERR_INPUT, os_errno, "could not read '%s'", path);
-	}
-	fclose(f);
-	return sniff_bytes((struct slice){ first, n }, ret_kind, ret_name, e) ||
-	       err_in(e, "%s", path);
+	if (!sniff_peek(path, first, sizeof first, &n, e))
+		return false;
+	struct slice bytes = { first, n };
+	const char *how = unzip_detect(bytes);
+	bool ok = how ? sniff_zipped(bytes, how, ret_kind, ret_name, e)
+		      : sniff_bytes(bytes, ret_kind, ret_name, e);
+	return ok || err_in(e, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
 }
