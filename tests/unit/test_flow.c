@@ -71,6 +71,25 @@ static void end(struct fixture *x)
 	free(x);
 }
 
+/* A packet between the two with everything a test may set. */
+static struct packet packet_of(
+	int side, uint32_t seq, uint32_t ack, uint8_t flags, const char *text)
+{
+	struct packet p = { .seq = seq,
+		.ack = ack,
+		.flags = flags,
+		.window = 1000,
+		.payload = (const unsigned char *)text,
+		.payload_n = (uint32_t)strlen(text),
+		.wire_n = (uint32_t)strlen(text) };
+	struct packet_address client = { { 10, 0, 0, 1 }, 1000 },
+			      server = { { 10, 0, 0, 2 }, 5432 };
+
+	p.from = side ? server : client;
+	p.to = side ? client : server;
+	return p;
+}
+
 /* side 0 is 10.0.0.1:1000, side 1 10.0.0.2:5432. */
 static void feed_port(struct fixture *x, int side, uint16_t port, uint32_t seq, uint32_t ack,
 	uint8_t flags, const char *text)
@@ -276,6 +295,197 @@ static void a_sink_without_interest_hears_no_more(void **state)
 	end(x);
 }
 
+static void other_bytes_under_old_numbers_lose_and_are_counted(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	shake_hands(x, 100, 500);
+	feed(x, 0, 101, 501, TCP_ACK, "abc");
+	feed(x, 0, 101, 501, TCP_ACK, "abc");
+	assert_int_equal(flow_counts(x->table)->conflicting, 0);
+	feed(x, 0, 101, 501, TCP_ACK, "aXcd");
+	assert_int_equal(flow_counts(x->table)->conflicting, 1);
+	/* Among what came early too: 107 to 109 came first, then 109 to 112, then all. */
+	feed(x, 0, 107, 501, TCP_ACK, "gh");
+	feed(x, 0, 110, 501, TCP_ACK, "j");
+	feed(x, 0, 106, 501, TCP_ACK, "fGHiJk");
+	assert_int_equal(flow_counts(x->table)->conflicting, 3);
+	feed(x, 0, 105, 501, TCP_ACK, "eZZ");
+	assert_string_equal(buf_text(&x->heard.text), "0:abc 0:d 0:e 0:f 0:gh 0:i 0:j 0:k ");
+	end(x);
+}
+
+static void a_keepalive_is_no_retransmission(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	shake_hands(x, 100, 500);
+	feed(x, 0, 101, 501, TCP_ACK, "abc");
+	feed(x, 0, 103, 501, TCP_ACK, "?");
+	feed(x, 0, 103, 501, TCP_ACK, "");
+	assert_int_equal(flow_counts(x->table)->keepalives, 1);
+	assert_int_equal(flow_counts(x->table)->retransmitted_n, 0);
+	assert_int_equal(flow_counts(x->table)->conflicting, 0);
+	assert_string_equal(buf_text(&x->heard.text), "0:abc ");
+	end(x);
+}
+
+static void a_frame_captured_twice_is_no_retransmission(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+	struct packet p = packet_of(0, 101, 501, TCP_ACK, "abc");
+
+	shake_hands(x, 100, 500);
+	p.ip_id = 7;
+	assert_true(flow_feed(x->table, &p, NS_PER_S));
+	assert_true(flow_feed(x->table, &p, NS_PER_S + 5 * NS_PER_MS));
+	assert_int_equal(flow_counts(x->table)->duplicated, 1);
+	assert_int_equal(flow_counts(x->table)->retransmitted_n, 0);
+	p.ip_id = 8;
+	assert_true(flow_feed(x->table, &p, NS_PER_S + 6 * NS_PER_MS));
+	assert_int_equal(flow_counts(x->table)->duplicated, 1);
+	assert_int_equal(flow_counts(x->table)->retransmitted_n, 3);
+	end(x);
+}
+
+static void a_byte_into_a_closed_window_is_a_probe(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+	struct packet full = packet_of(1, 501, 101, TCP_ACK, "");
+
+	shake_hands(x, 100, 500);
+	full.window = 0;
+	assert_true(flow_feed(x->table, &full, ++x->now_ns));
+	feed(x, 0, 101, 501, TCP_ACK, "a");
+	feed(x, 0, 101, 501, TCP_ACK, "abc");
+	assert_int_equal(flow_counts(x->table)->window_probes, 1);
+	assert_string_equal(buf_text(&x->heard.text), "0:a 0:bc ");
+	end(x);
+}
+
+static void a_reset_outside_the_window_ends_nothing(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	shake_hands(x, 100, 500);
+	feed(x, 0, 101, 501, TCP_ACK, "abc");
+	feed(x, 1, 501, 104, TCP_ACK, "ok");
+	feed(x, 0, 50, 501, TCP_RST, "");
+	feed(x, 0, 104 + 70000, 501, TCP_RST, "");
+	assert_int_equal(x->heard.closed, 0);
+	assert_int_equal(flow_counts(x->table)->resets_ignored, 2);
+	feed(x, 0, 104, 501, TCP_RST, "");
+	assert_int_equal(x->heard.why, FLOW_RESET);
+	end(x);
+}
+
+static void a_refused_connection_is_reset(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	feed(x, 0, 100, 0, TCP_SYN, "");
+	feed(x, 1, 0, 101, TCP_RST | TCP_ACK, "");
+	assert_int_equal(x->heard.why, FLOW_RESET);
+	assert_int_equal(flow_counts(x->table)->half_open, 1);
+	end(x);
+}
+
+static void in_one_direction_a_gap_is_told_after_a_second(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	feed(x, 0, 101, 501, TCP_ACK, "abc");
+	feed(x, 0, 109, 501, TCP_ACK, "ghi");
+	feed(x, 0, 112, 501, TCP_ACK, "jkl");
+	assert_string_equal(buf_text(&x->heard.text), "0:abc ");
+	x->now_ns += NS_PER_S;
+	feed(x, 0, 115, 501, TCP_ACK, "mno");
+	assert_string_equal(buf_text(&x->heard.text), "0:abc 0-5 0:ghi 0:jkl 0:mno ");
+	flow_end_all(x->table, x->now_ns);
+	assert_int_equal(flow_counts(x->table)->one_way, 1);
+	end(x);
+}
+
+static void what_is_held_at_the_end_is_handed_on(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	shake_hands(x, 100, 500);
+	feed(x, 0, 105, 501, TCP_ACK, "def");
+	flow_end_all(x->table, x->now_ns);
+	assert_string_equal(buf_text(&x->heard.text), "0-4 0:def . ");
+	end(x);
+}
+
+static void numbers_far_away_are_garbage_until_they_go_on(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+	uint32_t far = 101 + (1u << 28);
+
+	shake_hands(x, 100, 500);
+	feed(x, 0, 101, 501, TCP_ACK, "abc");
+	feed(x, 0, far, 501, TCP_ACK, "xx");
+	feed(x, 0, 104, 501, TCP_ACK, "def");
+	assert_string_equal(buf_text(&x->heard.text), "0:abc 0:def ");
+	feed(x, 0, far + 2, 501, TCP_ACK, "gh");
+	feed(x, 0, far + 4, 501, TCP_ACK, "ij");
+	assert_int_equal(flow_counts(x->table)->out_of_window, 2);
+	assert_non_null(strstr(buf_text(&x->heard.text), "0:def 0-"));
+	assert_non_null(strstr(buf_text(&x->heard.text), " 0:ij "));
+	end(x);
+}
+
+static void bytes_in_the_syn_are_bytes(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	feed(x, 0, 100, 0, TCP_SYN, "abc");
+	feed(x, 1, 500, 101, TCP_SYN | TCP_ACK, "");
+	/* The server did not take them: they come again. */
+	feed(x, 0, 101, 501, TCP_ACK, "abcdef");
+	assert_string_equal(buf_text(&x->heard.text), "0:abc 0:def ");
+	end(x);
+}
+
+static void a_scan_does_not_drive_out_what_works(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ .flows_max = 8 });
+
+	feed_port(x, 0, 1001, 1, 0, TCP_ACK, "a");
+	for (uint16_t port = 2000; port < 2100; port++)
+		feed_port(x, 0, port, 1, 0, TCP_SYN, "");
+	feed_port(x, 0, 1001, 2, 0, TCP_ACK, "b");
+	assert_memory_equal(x->heard.text.p, "0:a ", 4);
+	assert_non_null(strstr(buf_text(&x->heard.text), "0:b "));
+	assert_int_equal(flow_counts(x->table)->joined_late, 1);
+	end(x);
+}
+
+static void bytes_long_after_the_end_are_a_new_flow(void **state)
+{
+	(void)state;
+	struct fixture *x = begin((struct flow_limits){ 0 });
+
+	shake_hands(x, 100, 500);
+	feed(x, 0, 101, 501, TCP_ACK | TCP_FIN, "abc");
+	feed(x, 1, 501, 105, TCP_ACK | TCP_FIN, "");
+	x->now_ns += 200 * NS_PER_S;
+	feed(x, 0, 7000, 501, TCP_ACK, "new");
+	assert_int_equal(x->heard.opened, 2);
+	end(x);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -290,6 +500,18 @@ int main(void)
 		cmocka_unit_test(without_a_syn_it_joins_at_the_first_bytes),
 		cmocka_unit_test(the_quietest_flow_is_evicted_at_the_cap),
 		cmocka_unit_test(a_sink_without_interest_hears_no_more),
+		cmocka_unit_test(other_bytes_under_old_numbers_lose_and_are_counted),
+		cmocka_unit_test(a_keepalive_is_no_retransmission),
+		cmocka_unit_test(a_frame_captured_twice_is_no_retransmission),
+		cmocka_unit_test(a_byte_into_a_closed_window_is_a_probe),
+		cmocka_unit_test(a_reset_outside_the_window_ends_nothing),
+		cmocka_unit_test(a_refused_connection_is_reset),
+		cmocka_unit_test(in_one_direction_a_gap_is_told_after_a_second),
+		cmocka_unit_test(what_is_held_at_the_end_is_handed_on),
+		cmocka_unit_test(numbers_far_away_are_garbage_until_they_go_on),
+		cmocka_unit_test(bytes_in_the_syn_are_bytes),
+		cmocka_unit_test(a_scan_does_not_drive_out_what_works),
+		cmocka_unit_test(bytes_long_after_the_end_are_a_new_flow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

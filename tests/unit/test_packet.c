@@ -62,6 +62,10 @@ static void a_cut_packet_knows_its_true_length(void **state)
 	buf_free(&b);
 }
 
+/* An IPv4 header of length 0, which reaches to the end of the frame. */
+#define TUNNEL(protocol) "\x45\0\0\0\0\0\0\0\x40" protocol "\0\0\x0a\0\0\x08\x0a\0\0\x09"
+#define MAC "aaaaaabbbbbb"
+
 /* The same segment behind each link header. */
 static void every_link_type_leads_to_the_segment(void **state)
 {
@@ -81,6 +85,26 @@ static void every_link_type_leads_to_the_segment(void **state)
 		{ LINK_LOOP, "\0\0\0\2", 4 },
 		{ LINK_RAW, "", 0 },
 		{ LINK_IPV4, "", 0 },
+		{ LINK_PPP, "\xff\x03\0\x21", 4 },
+		{ LINK_PPP, "\x21", 1 },
+		{ LINK_C_HDLC, "\x0f\0\x08\0", 4 },
+		{ LINK_ENC, "\2\0\0\0aaaabbbb", 12 },
+		{ LINK_NFLOG, "\2\0\0\0\x08\0\1\0abcd\x2d\0\x09\0", 16 },
+		{ LINK_WIFI, "\x88\1\0\0aaaaaabbbbbbcccccc\x10\0\0\0\xaa\xaa\3\0\0\0\x08\0", 34 },
+		{ LINK_RADIOTAP,
+			"\0\0\x08\0\0\0\0\0\x08\1\0\0aaaaaabbbbbbcccccc\x10\0"
+			"\xaa\xaa\3\0\0\0\x08\0",
+			40 },
+		{ LINK_ETHERNET, "aaaaaabbbbbb\0\x35\xaa\xaa\3\0\0\0\x08\0", 22 },
+		/* The next are tunnels: IPv4, then VXLAN, Geneve, GRE, ERSPAN, IP in IP. */
+		{ LINK_RAW, TUNNEL("\x11") "\0\1\x12\xb5\0\0\0\0\x08\0\0\0\0\0\1\0" MAC "\x08\0",
+			50 },
+		{ LINK_RAW,
+			TUNNEL("\x11") "\0\1\x17\xc1\0\0\0\0\1\0\x65\x58\0\0\1\0optn" MAC "\x08\0",
+			54 },
+		{ LINK_RAW, TUNNEL("\x2f") "\x20\0\x08\0keyk", 28 },
+		{ LINK_RAW, TUNNEL("\x2f") "\x10\0\x88\xbe\0\0\0\1headhead" MAC "\x08\0", 50 },
+		{ LINK_RAW, TUNNEL("\4"), 20 },
 	};
 	struct buf inner = { 0 }, b = { 0 };
 	struct packet p;
@@ -93,6 +117,8 @@ static void every_link_type_leads_to_the_segment(void **state)
 		assert_int_equal(packet_decode(cases[i].link, (unsigned char *)b.p, b.n, b.n, &p),
 			PACKET_TCP);
 		assert_memory_equal(p.payload, "hello", 5);
+		assert_int_equal(p.from.bytes[3], 1);
+		assert_int_equal(p.from.bytes[4], 0);
 	}
 	assert_int_equal(
 		packet_decode(999, (unsigned char *)b.p, b.n, b.n, &p), PACKET_UNKNOWN_LINK);
@@ -153,6 +179,36 @@ static void what_is_not_tcp_is_named(void **state)
 	buf_free(&b);
 }
 
+static void tunnels_in_tunnels_end_somewhere(void **state)
+{
+	(void)state;
+	struct buf b = { 0 };
+	struct packet p;
+
+	for (int i = 0; i < 100; i++)
+		buf_add(&b, TUNNEL("\4"), 20);
+	assert_int_equal(packet_decode(LINK_RAW, (unsigned char *)b.p, b.n, b.n, &p), PACKET_BAD);
+	buf_free(&b);
+}
+
+static void a_syn_tells_its_window_scale(void **state)
+{
+	(void)state;
+	struct buf b = { 0 };
+	struct wire_segment s = hello;
+	struct packet p;
+
+	s.flags = TCP_SYN;
+	s.payload = (struct slice){ "\2\4\5\xb4\1\3\3\7data", 12 };
+	wire_frame(&b, &s);
+	b.p[46] = 0x70;
+	assert_int_equal(
+		packet_decode(LINK_ETHERNET, (unsigned char *)b.p, b.n, b.n, &p), PACKET_TCP);
+	assert_int_equal(p.window_shift, 7);
+	assert_memory_equal(p.payload, "data", 4);
+	buf_free(&b);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -162,6 +218,8 @@ int main(void)
 		cmocka_unit_test(every_link_type_leads_to_the_segment),
 		cmocka_unit_test(ipv6_extensions_are_walked),
 		cmocka_unit_test(what_is_not_tcp_is_named),
+		cmocka_unit_test(tunnels_in_tunnels_end_somewhere),
+		cmocka_unit_test(a_syn_tells_its_window_scale),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
