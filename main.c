@@ -50,6 +50,7 @@ static const struct cli_command *const commands[] = {
 	&replay_command,
 	&recipe_command,
 	&demo_command,
+	&selftest_command,
 	&version_command,
 	NULL,
 };

@@ -7,5 +7,6 @@
 #include "core/base/cli.h"
 
 extern const struct cli_command capture_command;
+extern const struct cli_command selftest_command;
 
 #endif
