@@ -2,7 +2,7 @@
 
 #include <stdlib.h>
 
-enum { KEY_MAX = 64, WORD_MAX = 24, DIGITS_MAX = 3, LONG_VALUE = 16 };
+enum { KEY_MAX = 64, WORD_MAX = 40, RUN_MAX = 14, DIGITS_MAX = 3, LONG_VALUE = 16 };
 
 static bool is_letter(char c)
 {
@@ -151,11 +151,11 @@ enum header_kind httpname_header(struct slice name)
 
 /* ---- keys */
 
-/* Letters, and few digits behind them; one digit may stand inside (oauth2token). No
- * word of eight consonants: those are made by machines. */
+/* Letters, and few digits behind them; one digit may stand inside (oauth2token). No run of
+ * more than 14 letters between capitals, or of eight consonants: those are rarely words. */
 static bool is_word(struct slice s)
 {
-	size_t digits = 0, inside = 0, humps = 0, dry = 0;
+	size_t digits = 0, inside = 0, humps = 0, dry = 0, run = 0;
 
 	if (s.n > WORD_MAX || (s.n && !is_letter(s.p[0])))
 		return false;
@@ -167,7 +167,8 @@ static bool is_word(struct slice s)
 		inside += i && is_digit(s.p[i - 1]);
 		humps += i && is_capital(s.p[i]) && !is_capital(s.p[i - 1]);
 		dry = strchr("aeiouyAEIOUY", s.p[i]) ? 0 : dry + 1;
-		if (dry >= 8)
+		run = is_capital(s.p[i]) && i && !is_capital(s.p[i - 1]) ? 1 : run + 1;
+		if (dry >= 8 || run > RUN_MAX)
 			return false;
 	}
 	return digits <= DIGITS_MAX && (inside == 0 || (inside == 1 && digits <= 2)) && humps <= 4;
