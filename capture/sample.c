@@ -14,7 +14,8 @@ struct waiting {
 	double u;
 	enum fate fate;
 	bool has_lost; /* some of its first records could not wait */
-	struct buf session; /* its opening record */
+	char *session; /* its opening record */
+	size_t session_n;
 	struct buf requests;
 	struct rcap_state state; /* of the coder of requests */
 	uint32_t count;
@@ -27,6 +28,7 @@ struct sample {
 	struct table sessions; /* id -> struct waiting */
 	size_t waiting_n, waiting_max;
 	struct rcap_decoder decoder;
+	struct buf scratch;
 	struct samplecounts counts;
 };
 
@@ -74,8 +76,7 @@ static void forget_waiting(struct sample *s, struct waiting *w)
 static void free_waiting(struct sample *s, struct waiting *w)
 {
 	forget_waiting(s, w);
-	s->waiting_n -= w->session.cap;
-	buf_free(&w->session);
+	free(w->session);
 	free(w);
 }
 
@@ -90,6 +91,7 @@ void sample_free(struct sample *s)
 		free_waiting(s, value);
 	table_free(&s->sessions);
 	samplecounts_free(&s->counts);
+	buf_free(&s->scratch);
 	rcap_decoder_free(&s->decoder);
 	free(s);
 }
@@ -134,8 +136,17 @@ static void open_session(struct sample *s, const struct session_record *r)
 		w->fate = FATE_DROPPED;
 		return;
 	}
-	rcap_code_session(r, &w->session);
-	s->waiting_n += w->session.cap;
+	/* Copied to its size: there may be a hundred thousand of them. */
+	buf_reset(&s->scratch);
+	rcap_code_session(r, &s->scratch);
+	w->session = malloc(s->scratch.n + 1);
+	if (!w->session) {
+		w->fate = FATE_DROPPED;
+		s->counts.sessions_over_cap++;
+		return;
+	}
+	memcpy(w->session, buf_text(&s->scratch), s->scratch.n);
+	w->session_n = s->scratch.n;
 }
 
 static bool close_session(
@@ -179,7 +190,7 @@ static bool damaged(struct err *e)
 
 static bool write_opening(struct sample *s, const struct waiting *w, struct err *e)
 {
-	struct cursor c = cursor_of(w->session.p, w->session.n);
+	struct cursor c = cursor_of(w->session, w->session_n);
 	struct session_record r;
 	struct slice payload;
 	uint8_t kind;

@@ -31,7 +31,7 @@ struct store sample_store(struct sample *s);
 /* For the head: rules, stored and seen by rule and by route, exact concurrency. The
  * distribution of the concurrency is in the final one only: it costs a millisecond. */
 struct json *sample_json(const struct sample *s, bool is_final);
-/* Bytes that wait now. */
+/* Bytes of requests that wait now; the opening records are bounded by their number. */
 size_t sample_waiting(const struct sample *s);
 void sample_free(struct sample *s);
 

@@ -81,6 +81,7 @@ static bool move(struct shed *s, int step, int64_t wall_ns)
 {
 	s->level = (enum shed_level)((int)s->level + step);
 	s->over = s->calm = s->held = 0;
+	s->was_lowered = step < 0;
 	note_interval(s, wall_ns);
 	return true;
 }
@@ -88,7 +89,6 @@ static bool move(struct shed *s, int step, int64_t wall_ns)
 bool shed_step(struct shed *s, enum budget_state state, int64_t wall_ns)
 {
 	bool is_over = state == BUDGET_OVER_CPU || state == BUDGET_OVER_MEM;
-	bool was_lowered = s->held < TOO_SHORT && s->calm_needed;
 
 	if (!s->calm_needed)
 		s->calm_needed = CALM_FIRST;
@@ -96,7 +96,7 @@ bool shed_step(struct shed *s, enum budget_state state, int64_t wall_ns)
 	s->over = is_over ? s->over + 1 : 0;
 	s->calm = state == BUDGET_CALM ? s->calm + 1 : 0;
 	if (s->over >= OVER_NEEDED && s->level < SHED_HEADERS) {
-		if (was_lowered && s->level < SHED_HEADERS && s->calm_needed < CALM_MAX)
+		if (s->was_lowered && s->held <= TOO_SHORT && s->calm_needed < CALM_MAX)
 			s->calm_needed *= 2;
 		s->why = state;
 		return move(s, 1, wall_ns);

@@ -38,6 +38,7 @@ struct shed {
 	enum budget_state why;
 	unsigned over, calm, calm_needed; /* windows in a row */
 	unsigned held; /* windows at this level */
+	bool was_lowered; /* it was reached from above */
 	struct shed_interval intervals[SHED_INTERVALS_MAX];
 	size_t count;
 	uint64_t left_out; /* intervals beyond the cap: the last one listed covers them */

@@ -37,7 +37,7 @@ struct watch {
 	struct store store;
 	struct rcap_writer *ring, *hour;
 	char hour_name[WATCH_NAME_MAX];
-	int64_t hour_start_ns, hour_flushed_ns, fired_ns;
+	int64_t hour_start_ns, hour_began_ns, hour_flushed_ns, fired_ns;
 	struct piece pieces[PIECES_MAX]; /* the last one is being written */
 	size_t piece_count;
 	uint32_t number; /* of the piece, from 1 */
@@ -149,7 +149,7 @@ static bool take_request(void *data, const struct request_record *q, struct err 
 static bool open_hour(struct watch *w, int64_t now_ns, struct err *e)
 {
 	w->hour_start_ns = now_ns / hour_ns * hour_ns;
-	w->hour_flushed_ns = now_ns;
+	w->hour_flushed_ns = w->hour_began_ns = now_ns;
 	watchdir_name("counts", w->hour_start_ns, w->hour_name);
 	w->hour = rcap_create(w->hour_name, false, e);
 	return w->hour != NULL;
@@ -181,6 +181,23 @@ static bool close_writer(struct rcap_writer **writer, const struct json *head, s
 
 	*writer = NULL;
 	return !w || rcap_finish(w, head, e);
+}
+
+/* The pipeline's head is of the piece; the hour is longer. */
+static struct json *hour_head(const struct watch *w, int64_t now_ns)
+{
+	struct json *head = json_copy(w->head);
+
+	json_set_time(head, "start", w->hour_began_ns);
+	json_set_time(head, "end", now_ns);
+	return head;
+}
+
+static bool close_hour(struct watch *w, int64_t now_ns, struct err *e)
+{
+	CLEANUP(json_cleanup) struct json *head = hour_head(w, now_ns);
+
+	return close_writer(&w->hour, head, e);
 }
 
 static void take_head(struct watch *w, bool is_complete)
@@ -246,8 +263,7 @@ static bool turn_over(struct watch *w, int64_t now_ns, bool is_last, struct err 
 
 	w->pieces[w->piece_count - 1].end_ns = now_ns;
 	take_head(w, true);
-	if (!close_writer(&w->ring, w->head, e) ||
-		(is_new_hour && !close_writer(&w->hour, w->head, e)))
+	if (!close_writer(&w->ring, w->head, e) || (is_new_hour && !close_hour(w, now_ns, e)))
 		return false;
 	if (w->why[0] && (is_last || now_ns >= w->until_ns || w->piece_count + 1 >= PIECES_MAX) &&
 		!write_incident(w, now_ns, e))
@@ -290,7 +306,8 @@ bool watch_tick(struct watch *w, int64_t now_ns, struct err *e)
 	if (now_ns - w->hour_flushed_ns < hour_flush_ns)
 		return true;
 	w->hour_flushed_ns = now_ns;
-	return rcap_flush(w->hour, w->head, e);
+	CLEANUP(json_cleanup) struct json *head = hour_head(w, now_ns);
+	return rcap_flush(w->hour, head, e);
 }
 
 bool watch_end(struct watch *w, int64_t now_ns, struct err *e)
