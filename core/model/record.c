@@ -49,3 +49,51 @@ bool record_statement_text(
 	}
 	return !out->is_full;
 }
+
+enum { FILLER_MAX = 64 << 20 };
+
+static void add_filler(struct buf *out, size_t n)
+{
+	char *room = n <= FILLER_MAX ? buf_room(out, n) : NULL;
+
+	if (room) {
+		memset(room, 'x', n);
+		out->n += n;
+	} else {
+		(void)buf_room(out, SIZE_MAX);
+	}
+}
+
+bool record_http_text(
+	struct slice template_text, const struct value *values, size_t count, struct buf *out)
+{
+	size_t line = out->n; /* where the line at hand begins */
+	bool is_first = true, is_body = false, is_missing = false;
+
+	for (size_t i = 0, slot = 0; i < template_text.n; i++) {
+		char c = template_text.p[i];
+
+		if (c == TEMPLATE_SLOT) {
+			const struct value *v = literal_of(values, count, slot++);
+
+			if (is_usable(v))
+				buf_add_slice(out, v->bytes);
+			else if (is_body)
+				add_filler(out, v ? v->type_oid : 0);
+			else
+				is_missing = true;
+			continue;
+		}
+		buf_add_byte(out, (unsigned char)c);
+		if (c != '\n' || is_body || out->is_full)
+			continue;
+		if (is_missing && is_first)
+			return false;
+		is_body = out->n - line == 2;
+		if (is_missing)
+			out->n = line;
+		line = out->n;
+		is_first = is_missing = false;
+	}
+	return !out->is_full;
+}

@@ -32,7 +32,7 @@ struct value {
 	uint8_t format; /* 0 text, 1 binary (binds) */
 	uint8_t action; /* enum value_action */
 	uint8_t flags; /* enum value_flag */
-	uint32_t type_oid; /* 0 when unknown */
+	uint32_t type_oid; /* 0 when unknown; of a dropped value of HTTP: its length */
 	struct slice bytes; /* literal: as SQL spells it, quotes included; bind: the payload */
 };
 
@@ -138,6 +138,11 @@ void record_seal_request(struct request_record *q);
 /* Puts the literals back. False when a needed value is missing or unknown. */
 struct buf;
 bool record_statement_text(struct slice template_text, const struct value *values, size_t count,
+	struct buf *out) MUST_USE;
+/* An HTTP request as it can be sent: the values put back; header lines that miss one
+ * are left out (replay adds its own credentials), what a body misses is as many 'x'. False
+ * when the request line misses one. */
+bool record_http_text(struct slice template_text, const struct value *values, size_t count,
 	struct buf *out) MUST_USE;
 
 #endif

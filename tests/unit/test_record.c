@@ -57,6 +57,27 @@ static void literals_are_found_in_any_order(void **state)
 	buf_free(&out);
 }
 
+static void an_http_request_goes_without_what_is_missing(void **state)
+{
+	const struct value found[] = {
+		{ .place = 0, .bytes = { "42", 2 } },
+		{ .place = 1, .action = VALUE_DROPPED, .flags = VALUE_IS_UNKNOWN, .type_oid = 9 },
+		{ .place = 2, .bytes = { "5", 1 } },
+		{ .place = 3, .action = VALUE_DROPPED, .flags = VALUE_IS_UNKNOWN, .type_oid = 3 },
+	};
+	struct buf out = { 0 };
+
+	(void)state;
+	assert_true(record_http_text(SLICE("PUT /a/\x01 HTTP/1.1\r\nCookie: \x01\r\nContent-Length: "
+					   "\x01\r\n\r\na\n\x01"),
+		found, LENGTH(found), &out));
+	assert_string_equal(
+		buf_text(&out), "PUT /a/42 HTTP/1.1\r\nContent-Length: 5\r\n\r\na\nxxx");
+	buf_reset(&out);
+	assert_false(record_http_text(SLICE("GET /\x01/\x01 HTTP/1.1\r\n\r\n"), found, 2, &out));
+	buf_free(&out);
+}
+
 static void nothing_is_sealed_at_birth(void **state)
 {
 	struct request_record q = { 0 };
@@ -74,6 +95,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_slot_gets_its_literal_and_what_lacks_one_is_no_text),
 		cmocka_unit_test(literals_are_found_in_any_order),
+		cmocka_unit_test(an_http_request_goes_without_what_is_missing),
 		cmocka_unit_test(nothing_is_sealed_at_birth),
 	};
 
