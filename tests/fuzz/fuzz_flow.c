@@ -86,6 +86,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		struct packet p = { .flags = bytes[0] >> 1 & 0x17,
 			.seq = base + (uint32_t)(bytes[2] << 2 | bytes[3] >> 6),
 			.ack = base + (uint32_t)bytes[4] * 4,
+			.ip_id = bytes[1] >> 6,
+			.window = bytes[1] >> 5 & 1 ? 0 : 500,
 			.payload = payload,
 			.payload_n = bytes[5] & 63 };
 		struct packet_address a = { { 1 }, bytes[1] % 5 }, b = { { 2 }, 5432 };
@@ -95,7 +97,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 		p.wire_n = p.payload_n + (bytes[5] >> 7) * 3u;
 		for (uint32_t i = 0; i < p.payload_n; i++)
 			payload[i] = (unsigned char)(p.seq + (p.flags & TCP_SYN ? 1 : 0) + i);
-		must(flow_feed(t, &p, ++now_ns), "memory suffices");
+		must(flow_feed(t, &p, now_ns += bytes[1] >> 4 & 1 ? 400 * NS_PER_MS : 1000),
+			"memory suffices");
 		must(w.open <= 3, "no more flows than the cap");
 	}
 	flow_table_free(t);
