@@ -2,6 +2,7 @@
 
 #include "capture/capture.h"
 #include "capture/cat.h"
+#include "capture/cmd_export.h"
 #include "capture/cmd_policy.h"
 #include "capture/cmd_coverage.h"
 #include "capture/cmd_watch.h"
@@ -86,6 +87,7 @@ static enum outcome capture_main(struct run *r, void *args, struct cli_operands 
 static const struct cli_command *const subs[] = {
 	&capture_show_command,
 	&capture_cat_command,
+	&capture_export_command,
 	&capture_verify_command,
 	&capture_policy_command,
 	&capture_coverage_command,
