@@ -15,6 +15,10 @@ enum {
 
 static const int64_t hour_ns = 3600 * NS_PER_S, hour_flush_ns = 60 * NS_PER_S;
 
+struct tally {
+	uint64_t sessions, requests;
+};
+
 struct open_session {
 	uint64_t id;
 	uint32_t told; /* number of the piece that has its record */
@@ -36,6 +40,7 @@ struct watch {
 	struct pipeline *pipeline;
 	struct store store;
 	struct rcap_writer *ring, *hour;
+	struct tally in_ring, in_hour; /* of the files being written */
 	char hour_name[WATCH_NAME_MAX];
 	int64_t hour_start_ns, hour_began_ns, hour_flushed_ns, fired_ns;
 	struct piece pieces[PIECES_MAX]; /* the last one is being written */
@@ -96,6 +101,8 @@ static bool take_session(void *data, const struct session_record *r, struct err 
 			forget_session(w, s);
 		return rcap_put_session(w->ring, r, e);
 	}
+	w->in_ring.sessions += !s;
+	w->in_hour.sessions += !s;
 	if (!s && (s = calloc(1, sizeof *s))) {
 		s->id = r->id;
 		if (!table_put(&w->sessions, key_of(&s->id), s)) {
@@ -123,6 +130,7 @@ static bool tell_session(struct watch *w, uint64_t id, struct err *e)
 	if (!s || s->told == w->number)
 		return true;
 	s->told = w->number;
+	w->in_ring.sessions++;
 	c = cursor_of(buf_text(&s->record), s->record.n);
 	return rcap_next_record(&c, &kind, &payload) != STEP_ITEM ||
 	       !rcap_decode_session(payload, &r) || rcap_put_session(w->ring, &r, e);
@@ -138,6 +146,8 @@ static bool take_request(void *data, const struct request_record *q, struct err 
 
 	counted.route = route->hourly;
 	counted.template_id = 0;
+	w->in_ring.requests += q->form != FORM_PREPARE;
+	w->in_hour.requests += q->form != FORM_PREPARE;
 	if (us >= 0 && q->form != FORM_PREPARE)
 		watch_rules_count(w->options.rules, route->rules, us);
 	return tell_session(w, q->session, e) && rcap_put_request(w->ring, q, e) &&
@@ -149,6 +159,7 @@ static bool take_request(void *data, const struct request_record *q, struct err 
 static bool open_hour(struct watch *w, int64_t now_ns, struct err *e)
 {
 	w->hour_start_ns = now_ns / hour_ns * hour_ns;
+	w->in_hour = (struct tally){ 0 };
 	w->hour_flushed_ns = w->hour_began_ns = now_ns;
 	watchdir_name("counts", w->hour_start_ns, w->hour_name);
 	w->hour = rcap_create(w->hour_name, false, e);
@@ -162,6 +173,7 @@ static bool open_piece(struct watch *w, int64_t now_ns, struct err *e)
 	*p = (struct piece){ .start_ns = now_ns,
 		.end_ns = now_ns + w->options.ring_ns / WATCH_PIECES };
 	watchdir_name("ring", now_ns, p->name);
+	w->in_ring = (struct tally){ 0 };
 	w->ring = rcap_create(p->name, false, e);
 	if (!w->ring)
 		return false;
@@ -183,6 +195,17 @@ static bool close_writer(struct rcap_writer **writer, const struct json *head, s
 	return !w || rcap_finish(w, head, e);
 }
 
+/* The ledger is of the whole watch, counts are of the file. */
+static void set_counts(struct json *head, const struct tally *t)
+{
+	struct json *counts = json_object();
+
+	json_set_int(counts, "sessions", (int64_t)t->sessions);
+	json_set_int(counts, "requests", (int64_t)t->requests);
+	json_set(head, "counts", counts);
+	json_set_text(head, "ledger_of", "watch");
+}
+
 /* The pipeline's head is of the piece; the hour is longer. */
 static struct json *hour_head(const struct watch *w, int64_t now_ns)
 {
@@ -190,6 +213,7 @@ static struct json *hour_head(const struct watch *w, int64_t now_ns)
 
 	json_set_time(head, "start", w->hour_began_ns);
 	json_set_time(head, "end", now_ns);
+	set_counts(head, &w->in_hour);
 	return head;
 }
 
@@ -205,6 +229,7 @@ static void take_head(struct watch *w, bool is_complete)
 	json_free(w->head);
 	w->options.pipeline.facts->is_complete = is_complete;
 	w->head = pipeline_head(w->pipeline);
+	set_counts(w->head, &w->in_ring);
 	w->options.pipeline.facts->is_complete = false;
 	/* Each piece tells its own time. */
 	w->options.pipeline.facts->start_ns = w->options.pipeline.facts->end_ns = 0;

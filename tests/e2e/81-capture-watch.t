@@ -37,13 +37,14 @@ is $? 0 "packets of a file are watched" || diag <w.err
 is "$(sniff_get w.json requests)" "$all" "every request was seen"
 is "$(sniff_get w.json incidents)" 1 "a breach that goes on is one incident"
 like "$(cat w.err)" 'keeping the minutes around: pg_sleep:p90>80ms: it was [0-9.]+ ms, n=[0-9]+' "it is told"
-sum=0
+sum=0 bad=0
 for f in w/counts-*.rcap; do
 	n=$("$REPROD" capture show --json "$f" | grep -m1 '"requests":' | tr -dc 0-9)
 	sum=$((sum + n))
-	"$REPROD" capture verify "$f" >verify.out 2>&1 || diag <verify.out
+	"$REPROD" capture verify "$f" >verify.out 2>&1 || { bad=$((bad + 1)); diag <verify.out; }
 done
 is "$sum" "$all" "the counts of all hours add up"
+is "$bad" 0 "and they verify"
 is "$(ls w/counts-*.rcap | wc -l)" "$(ls w | grep -c '^counts-.*T2[0-9]0000Z')" "each file is an hour's"
 is "$("$REPROD" capture cat "$(ls w/counts-* | head -1)" | wc -l)" 0 "and holds no request"
 incident=$(ls w/incident-*.rcap)

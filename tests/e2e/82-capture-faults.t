@@ -39,14 +39,14 @@ is $? 0 "its file verifies" || diag <verify.out
 # Full: the capture ends and says so, the traffic goes on.
 (
 	trap '' XFSZ
-	ulimit -f 20
+	ulimit -f 60
 	exec "$REPROD" capture -i lo --port "$port" -o full.rcap --for 60s
 ) >full.out 2>full.err &
 pid=$!
 at_exit "kill -KILL $pid 2>/dev/null"
 wait_until 10 test -s full.rcap
-bench -S -c 2 -t 3000 >bench.out
-like "$(cat bench.out)" 'actually processed: 6000/6000' "beside a full disk every transaction is done"
+bench -S -c 2 -t 4000 -R 2000 >bench.out
+like "$(cat bench.out)" 'actually processed: 8000/8000' "beside a full disk every transaction is done"
 wait "$pid"
 is $? 4 "a full disk ends the capture with 4"
 like "$(cat full.err)" 'full.rcap.*(File too large|No space).*hint: .*kept' "and says what is kept"
