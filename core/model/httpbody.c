@@ -17,14 +17,12 @@ struct json_job {
 
 static bool keeps_key(void *data, struct slice key)
 {
-	(void)data;
-	return httpname_is_key(key);
+	return http_key(((struct json_job *)data)->s, key).is_key;
 }
 
 static bool is_secret_key(void *data, struct slice key)
 {
-	(void)data;
-	return httpname_is_secret(key);
+	return http_key(((struct json_job *)data)->s, key).is_secret;
 }
 
 /* "$.user.email" goes before "email". */

@@ -295,6 +295,8 @@ bool httpname_is_secret_value(struct slice name, struct slice value)
 	if (value.n < 8)
 		return false;
 	for (size_t i = 0; i < LENGTH(starts); i++) {
+		if (starts[i][0] != value.p[0])
+			continue;
 		size_t n = strlen(starts[i]);
 
 		if (value.n > n + 3 && memcmp(value.p, starts[i], n) == 0)

@@ -167,6 +167,25 @@ void http_recall(struct httpscrub *s, struct sheet *to, const struct httpcache_e
 		places_count(s->places, entry->literal_place, VALUE_KEPT);
 }
 
+struct http_key http_key(struct httpscrub *s, struct slice name)
+{
+	uint32_t h = UINT32_C(0x811c9dc5);
+
+	if (name.n == 0 || name.n > sizeof(s->keys[0].name))
+		return (struct http_key){ .is_key = httpname_is_key(name),
+			.is_secret = httpname_is_secret(name) };
+	for (size_t i = 0; i < name.n; i++)
+		h = (h ^ (unsigned char)name.p[i]) * UINT32_C(0x01000193);
+	struct http_key *known = &s->keys[(h ^ h >> 15) % HTTP_KEYS];
+	if (known->n == name.n && memcmp(known->name, name.p, name.n) == 0)
+		return *known;
+	*known = (struct http_key){ .n = (uint8_t)name.n,
+		.is_key = httpname_is_key(name),
+		.is_secret = httpname_is_secret(name) };
+	memcpy(known->name, name.p, name.n);
+	return *known;
+}
+
 /* ---- a value */
 
 enum policy_rule http_rule(const struct httpscrub *s, const struct http_place *place)

@@ -19,6 +19,15 @@ enum {
 	HTTP_JSON_DEPTH_MAX = 4, /* documents within strings of documents */
 };
 
+/* What httpname.h says of a key, remembered: a key is asked about with each request. */
+struct http_key {
+	char name[30];
+	uint8_t n; /* 0: free */
+	bool is_key : 1, is_secret : 1;
+};
+
+enum { HTTP_KEYS = 512 };
+
 /* Template text in the making, with the pieces of its slots. */
 struct sheet {
 	struct buf text;
@@ -35,6 +44,7 @@ struct httpscrub {
 	struct wordset headers, agents, methods;
 	struct places *places; /* or NULL */
 	struct httpcache cache;
+	struct http_key keys[HTTP_KEYS];
 	struct sheet head, body;
 	struct buf bytes; /* of all pieces */
 	struct buf plain, out; /* one value decoded, and scrubbed */
@@ -71,6 +81,8 @@ enum policy_rule http_rule(const struct httpscrub *s, const struct http_place *p
 /* What becomes of one plain value. VALUE_DROPPED appends nothing. */
 enum value_action http_value(
 	struct httpscrub *s, const struct http_place *place, struct slice plain, struct buf *out);
+/* Of a query, form or JSON key. */
+struct http_key http_key(struct httpscrub *s, struct slice name);
 /* For the report alone: the number of the place. */
 uint32_t http_count(struct httpscrub *s, const struct http_place *place, enum value_action action);
 /* A header scrubbed before. */

@@ -99,8 +99,9 @@ static void put_key(struct httpscrub *s, struct sheet *to, struct http_place *pl
 		decode(raw, is_form, &s->plain);
 		key = buf_slice(&s->plain);
 	}
-	place->is_secret = httpname_is_secret(key);
-	place->is_unnamed = !httpname_is_key(key);
+	struct http_key facts = http_key(s, key);
+	place->is_secret = facts.is_secret;
+	place->is_unnamed = !facts.is_key;
 	if (place->is_unnamed) {
 		const struct http_place key_place = {
 			.scope = place->scope, .is_unnamed = true, .role = ROLE_STRUCTURAL
