@@ -216,8 +216,12 @@ static bool start(struct proc *p, const struct proc_spec *spec, const char *path
 	setpgid(p->pid, p->pid);
 	close_fd(&report[1]);
 	close_fd(&output[1]);
-	if (read_report(report[0], spec->argv[0], e))
-		return true;
+	if (read_report(report[0], spec->argv[0], e)) {
+		if (spec->death_signal || procguard_open(&p->guard, p->pid))
+			return true;
+		err_os(e, ERR_ENV, errno, "could not guard '%s'", spec->argv[0]);
+		kill(-p->pid, SIGKILL);
+	}
 	while (waitpid(p->pid, &p->status, 0) < 0 && errno == EINTR)
 		;
 	p->pid = 0;
@@ -310,6 +314,7 @@ static void reap(struct proc *p)
 	p->ended_ns = clock_real_mono_ns();
 	if (wait4(p->pid, &p->status, 0, &usage) == p->pid)
 		p->cpu_ns = time_ns(usage.ru_utime) + time_ns(usage.ru_stime);
+	procguard_close(&p->guard);
 }
 
 void proc_poll(struct proc *p)

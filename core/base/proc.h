@@ -8,8 +8,9 @@
  * SIGKILL, reaped. Output goes to a file, to /dev/null, or into a capped buffer.
  * Nothing is run through a shell unless argv says so.
  *
- * What a child has started itself outlives a SIGKILL of ours: PDEATHSIG reaches one
- * generation. Give the child a locked file (held_fd) to know when the last has ended.
+ * PDEATHSIG reaches one generation: what the child has started itself is ended by a
+ * guard (procguard.h), unless the child gets a death_signal and cleans up after itself.
+ * A locked file (held_fd) tells the next one of us when the last of them has ended.
  */
 #ifndef REPROD_PROC_H
 #define REPROD_PROC_H
@@ -18,6 +19,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/procguard.h"
 #include "core/base/run.h"
 
 struct proc_spec {
@@ -42,6 +44,7 @@ struct proc_spec {
 
 struct proc {
 	pid_t pid; /* 0: nothing runs */
+	struct procguard guard;
 	int out_fd; /* read end, or -1 */
 	struct buf output;
 	uint64_t output_dropped;

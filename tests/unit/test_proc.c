@@ -1,11 +1,11 @@
 #include "tests/lib/unit.h"
 
-#include <fcntl.h>
-#include <sys/file.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/base/proc.h"
@@ -319,6 +319,55 @@ static void what_is_held_stays_locked_until_the_child_ends(void **state)
 	unlink(path);
 }
 
+static bool is_alive(pid_t pid)
+{
+	char path[64], state = 'X';
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+	if ((f = fopen(path, "re"))) {
+		if (fscanf(f, "%*d %*s %c", &state) != 1)
+			state = 'X';
+		fclose(f);
+	}
+	return state != 'X' && state != 'Z';
+}
+
+/* A child of a child, as pg_basebackup's receiver is. */
+static void what_a_child_started_dies_with_us(void **state)
+{
+	(void)state;
+	const char *argv[] = { "sh", "-c", "trap '' TERM HUP INT; sleep 60 & echo $!; wait", NULL };
+	struct proc_spec spec = { .argv = argv, .wants_output = true };
+	int told[2];
+	pid_t grandchild = 0;
+
+	assert_int_equal(pipe(told), 0);
+	pid_t us = fork();
+	if (us == 0) {
+		struct proc p;
+		struct err e = { 0 };
+
+		if (!proc_open(&p, &spec, &e))
+			_exit(1);
+		while (!p.output.n)
+			proc_poll(&p);
+		pid_t pid = atoi(buf_text(&p.output));
+		if (write(told[1], &pid, sizeof(pid)) != sizeof(pid))
+			_exit(1);
+		pause();
+	}
+	assert_int_equal(read(told[0], &grandchild, sizeof(grandchild)), sizeof(grandchild));
+	assert_true(is_alive(grandchild));
+	kill(us, SIGKILL);
+	waitpid(us, NULL, 0);
+	for (int i = 0; i < 1000 && is_alive(grandchild); i++)
+		nanosleep(&(struct timespec){ .tv_nsec = 5 * NS_PER_MS }, NULL);
+	assert_false(is_alive(grandchild));
+	close(told[0]);
+	close(told[1]);
+}
+
 static void root_becomes_the_other_user(void **state)
 {
 	(void)state;
@@ -359,6 +408,7 @@ int main(void)
 		cmocka_unit_test(a_child_dies_with_us),
 		cmocka_unit_test(a_stop_flag_ends_the_wait),
 		cmocka_unit_test(run_fails_with_the_cause),
+		cmocka_unit_test(what_a_child_started_dies_with_us),
 		cmocka_unit_test(what_is_held_stays_locked_until_the_child_ends),
 		cmocka_unit_test(root_becomes_the_other_user),
 		cmocka_unit_test(words_are_quoted_only_where_needed),
