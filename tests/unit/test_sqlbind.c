@@ -319,10 +319,10 @@ static void a_columns_rule_holds_for_any_type(void **state)
 	(void)state;
 
 	open_scrubber(&s, true, 0);
-	assert_true(
-		table_put(&s.policy.rules[POLICY_COLUMN], SLICE("shape"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
-	assert_true(table_put(
-		&s.policy.rules[POLICY_COLUMN], SLICE("note"), (void *)(uintptr_t)(VALUE_DROPPED + 1)));
+	assert_true(table_put(&s.policy.rules[POLICY_COLUMN], SLICE("shape"),
+		(void *)(uintptr_t)(VALUE_KEPT + 1)));
+	assert_true(table_put(&s.policy.rules[POLICY_COLUMN], SLICE("note"),
+		(void *)(uintptr_t)(VALUE_DROPPED + 1)));
 	sqlscrub_text(s.scrub, SLICE("INSERT INTO t (shape, note, x) VALUES ($1, $2, $3)"), &st);
 	sqlscrub_param(s.scrub, 0, SLICE("any bytes"), 1, 16384, false, &v);
 	assert_int_equal(v.action, VALUE_KEPT);

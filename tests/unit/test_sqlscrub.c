@@ -365,7 +365,8 @@ static void a_rule_for_all_other_columns_keeps_all_but_secrets(void **state)
 	struct scrubber *s = *state;
 	struct value v;
 
-	assert_true(table_put(&s->policy.rules[POLICY_COLUMN], SLICE("*"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
+	assert_true(table_put(
+		&s->policy.rules[POLICY_COLUMN], SLICE("*"), (void *)(uintptr_t)(VALUE_KEPT + 1)));
 	policy_seal(&s->policy);
 	scrub(s,
 		"SELECT 1 FROM people WHERE mail = 'a@b.example' AND ssn = 'x' AND zip = '999' AND n = $1");
