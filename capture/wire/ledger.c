@@ -25,6 +25,8 @@ static const char *const flow_names[FLOWS_KINDS] = {
 	[FLOWS_OTHER_PORT] = "other_port",
 };
 
+static const char *const message_names[] = { "server", "client" };
+
 static const char *const cancel_names[] = { "of_no_session_seen", "joined" };
 
 static const char *const encrypted_names[ENCRYPTED_REASONS] = {
@@ -157,6 +159,8 @@ struct json *ledger_json(const struct ledger *l)
 	json_set(j, "requests", requests);
 	json_set(j, "flows", counts_json(flow_names, l->flows, FLOWS_KINDS));
 	json_set(j, "tcp", details_json(l));
+	json_set(j, "postgres_messages",
+		counts_json(message_names, l->pg_messages, LENGTH(message_names)));
 	json_set(j, "cancels", counts_json(cancel_names, l->cancels, LENGTH(cancel_names)));
 	json_set(j, "encrypted", counts_json(encrypted_names, l->encrypted, ENCRYPTED_REASONS));
 	return j;

@@ -69,6 +69,7 @@ struct ledger {
 	struct flow_counts tcp; /* as of the last head */
 	struct fragment_counts ip;
 	uint64_t cancels[2]; /* cancel requests: of no session seen, of one seen */
+	uint64_t pg_messages[2]; /* read: the server's, the client's (startups among them) */
 	uint64_t prepares, sessions;
 	uint64_t requests_stored; /* records written, prepares not among them */
 	uint64_t undecided; /* requests still open: 0 at the end */

@@ -601,6 +601,9 @@ void pg_answer_message(struct pg_session *s, const struct pg_message *m)
 	case 's':
 		end_execute(s, m);
 		break;
+	case 'K':
+		pg_session_set_key(s, m->body);
+		break;
 	case 'S':
 		parameter_status(s, m);
 		break;
@@ -625,7 +628,7 @@ void pg_answer_message(struct pg_session *s, const struct pg_message *m)
 	case 't':
 		parameter_description(s, m);
 		break;
-	default: /* authentication, keys, notices, notifications */
+	default: /* authentication, notices, notifications */
 		break;
 	}
 }

@@ -81,6 +81,7 @@ static void on_startup(void *data, struct slice parameters, int64_t time_ns)
 	struct pg_session *s = data;
 	struct cursor c;
 
+	s->wire->ledger->pg_messages[1]++;
 	buf_add_slice(&s->startup, parameters);
 	c = cursor_of(s->startup.p, s->startup.n);
 	for (;;) {
@@ -129,20 +130,20 @@ static void forget_key(struct pg_session *s)
 	s->key = 0;
 }
 
-static void on_key(void *data, bool is_cancel, struct slice pid_and_key)
+void pg_session_set_key(struct pg_session *s, struct slice pid_and_key)
 {
-	struct pg_session *s = data, *meant;
-	struct table *keys = &s->wire->pg->keys;
-	uint64_t digest = digest_of(pid_and_key);
+	forget_key(s);
+	s->key = digest_of(pid_and_key);
+	if (!table_put(&s->wire->pg->keys, key_slice(&s->key), s))
+		s->key = 0;
+}
 
-	if (!is_cancel) {
-		forget_key(s);
-		s->key = digest;
-		if (!table_put(keys, key_slice(&s->key), s))
-			s->key = 0;
-		return;
-	}
-	meant = table_get(keys, key_slice(&digest));
+static void on_cancel(void *data, struct slice pid_and_key)
+{
+	const struct pg_session *s = data;
+	uint64_t digest = digest_of(pid_and_key);
+	struct pg_session *meant = table_get(&s->wire->pg->keys, key_slice(&digest));
+
 	s->wire->ledger->cancels[meant != NULL]++;
 	if (meant)
 		meant->cancelled_ns = s->wire->now_ns;
@@ -152,6 +153,7 @@ static void on_message(void *data, const struct pg_message *m)
 {
 	struct pg_session *s = data;
 
+	s->wire->ledger->pg_messages[m->from_client]++;
 	if (!s->id) {
 		/* An answer in the clear before any startup: a refused SSLRequest. */
 		if (!s->proto.is_joined_late)
@@ -191,7 +193,7 @@ static void on_lost(void *data, bool from_client, int64_t time_ns)
 static void *pg_open(struct wire *w, const struct conn_info *info)
 {
 	struct pg_session *s = calloc(1, sizeof *s);
-	struct pg_sink sink = { on_startup, on_message, on_lost, on_key, s };
+	struct pg_sink sink = { on_startup, on_message, on_lost, on_cancel, s };
 
 	if (!s)
 		return NULL;
@@ -302,6 +304,7 @@ static void pg_close(void *state, enum flow_end why, int64_t time_ns)
 	int64_t end_ns = time_ns > s->wire->now_ns ? time_ns : s->wire->now_ns;
 
 	s->wire->ledger->flows[kind_of(s)]++;
+	s->wire->ledger->pg_messages[1] += s->proto.asks;
 	if (s->id) {
 		pg_queue_give_up(s, s->is_blurry ? REQUEST_GAP : 0, end_ns);
 		if (why == FLOW_EVICTED || why == FLOW_INPUT_ENDED || why == FLOW_REUSED)

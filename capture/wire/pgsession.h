@@ -136,6 +136,9 @@ void pg_queue_pop(struct pg_session *s);
 /* Ends everything that is owed. */
 void pg_queue_give_up(struct pg_session *s, uint32_t flags, int64_t end_ns);
 
+/* pgconn.c: what a cancel request for this session will say. */
+void pg_session_set_key(struct pg_session *s, struct slice pid_and_key);
+
 /* pgclient.c, pganswer.c */
 void pg_client_message(struct pg_session *s, const struct pg_message *m);
 void pg_answer_message(struct pg_session *s, const struct pg_message *m);

@@ -61,11 +61,6 @@ static bool take_message(struct pg_proto *p, bool from_client, struct slice have
 	if (have.n - HEADER_N < want_n)
 		return false;
 	m.body = (struct slice){ have.p + HEADER_N, want_n };
-	if (type == 'K' && !from_client) {
-		p->sink.key(p->sink.data, false, m.body);
-		m.body.n = 0;
-		m.is_whole = false;
-	}
 	*ret_n = HEADER_N + want_n;
 	side->skip_n = body_n - want_n;
 	p->sink.message(p->sink.data, &m);
@@ -171,13 +166,15 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 		case PG_STARTUP_CANCEL:
 			if (side->partial.n < be32_at(side->partial.p))
 				continue;
-			p->sink.key(p->sink.data, true,
+			p->sink.cancel(p->sink.data,
 				(struct slice){ side->partial.p + 8, side->partial.n - 8 });
 			buf_free(&side->partial);
+			p->asks++;
 			return end_as(p, PG_CANCEL);
 		case PG_STARTUP_ASKS:
 			p->phase = PG_RUNNING;
 			p->awaits_bare_byte = true;
+			p->asks++;
 			break;
 		case PG_STARTUP_SESSION:
 			p->phase = PG_RUNNING;

@@ -4,7 +4,7 @@
  * Protocol 3.0 to 3.2 (PostgreSQL manual, chapter 55). Begins
  * with the startup packet or, when the start was not seen, at the first message
  * boundary. After a gap it waits for the next one. Bodies nobody needs (passwords,
- * cancel keys, large rows) are skipped by their length and never kept. What is
+ * large rows) are skipped by their length and never kept. What is
  * kept of an unfinished message is at most PG_BODY_MAX bytes. Message bodies are
  * borrowed for the call.
  */
@@ -41,9 +41,9 @@ struct pg_sink {
 	void (*message)(void *data, const struct pg_message *m);
 	/* Bytes of one side are missing or unreadable; messages go on at a boundary. */
 	void (*lost)(void *data, bool from_client, int64_t time_ns);
-	/* Process id and cancel key, as the server gave them or as a CancelRequest has
-	 * them; not to be kept. */
-	void (*key)(void *data, bool is_cancel, struct slice pid_and_key);
+	/* Process id and key of a CancelRequest, as BackendKeyData (K) gave them; not to
+	 * be kept. */
+	void (*cancel)(void *data, struct slice pid_and_key);
 	void *data;
 };
 
@@ -62,6 +62,7 @@ struct pg_proto {
 	bool awaits_bare_byte; /* the answer to SSLRequest or GSSENCRequest */
 	bool is_joined_late;
 	uint64_t resyncs;
+	uint32_t asks; /* SSLRequest, GSSENCRequest, CancelRequest */
 };
 
 void pg_proto_init(struct pg_proto *p, const struct pg_sink *sink, bool is_joined_late);

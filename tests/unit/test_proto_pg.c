@@ -21,10 +21,9 @@ static void on_message(void *data, const struct pg_message *m)
 		(int)m->body.n, m->is_whole ? "" : "-");
 }
 
-static void on_key(void *data, bool is_cancel, struct slice pid_and_key)
+static void on_cancel(void *data, struct slice pid_and_key)
 {
-	buf_addf(&((struct heard *)data)->text, "%s%d ", is_cancel ? "cancel" : "key",
-		(int)pid_and_key.n);
+	buf_addf(&((struct heard *)data)->text, "cancel%d ", (int)pid_and_key.n);
 }
 
 static void on_lost(void *data, bool from_client, int64_t time_ns)
@@ -42,7 +41,7 @@ struct fixture {
 static struct fixture *begin(bool is_joined_late)
 {
 	struct fixture *x = calloc(1, sizeof *x);
-	struct pg_sink sink = { on_startup, on_message, on_lost, on_key, &x->heard };
+	struct pg_sink sink = { on_startup, on_message, on_lost, on_cancel, &x->heard };
 
 	pg_proto_init(&x->proto, &sink, is_joined_late);
 	return x;
@@ -64,7 +63,7 @@ static void end(struct fixture *x)
 	free(x);
 }
 
-static void secrets_never_leave_it(void **state)
+static void passwords_never_leave_it(void **state)
 {
 	(void)state;
 	struct fixture *x = begin(false);
@@ -78,7 +77,7 @@ static void secrets_never_leave_it(void **state)
 	wire_message(&x->b, 'K', (struct slice){ "\0\0\0\1keykeykey", 13 });
 	wire_ready(&x->b, 'I');
 	feed(x, 1);
-	assert_string_equal(buf_text(&x->heard.text), "startup19 sR4- cp0- key13 sK0- sZ1 ");
+	assert_string_equal(buf_text(&x->heard.text), "startup19 sR4- cp0- sK13 sZ1 ");
 	end(x);
 }
 
@@ -184,7 +183,7 @@ static void startup_kinds_are_told_apart(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(secrets_never_leave_it),
+		cmocka_unit_test(passwords_never_leave_it),
 		cmocka_unit_test(large_bodies_are_skipped_by_length),
 		cmocka_unit_test(a_gap_inside_a_skipped_body_loses_nothing),
 		cmocka_unit_test(garbage_is_left_at_the_next_boundary),
