@@ -18,7 +18,10 @@ struct capture_args {
 	const char *filter, *output, *format, *key, *policy, *ids, *server_profile, *routes, *zone;
 	const char *log_format, *fields;
 	const char *sample, *budget;
-	int64_t for_ns;
+	const char *log_prefix; /* log_line_prefix of a stderr log */
+	int64_t log_parameter_max;
+	int64_t for_ns, probe_pid;
+	bool is_probing;
 };
 
 struct job {

@@ -95,15 +95,18 @@ static bool packets(struct job *j, struct cli_operands ops, bool *ret_is_whole, 
 
 static bool pglogs(struct job *j, struct cli_operands ops, bool *ret_is_whole, struct err *e)
 {
-	struct source_pglog_options o = { .zone = j->args->zone, .run = j->run };
+	const struct capture_args *a = j->args;
+	struct source_pglog_options o = { .zone = a->zone,
+		.prefix = a->log_prefix,
+		.format = a->format,
+		.parameter_max_bytes = (uint32_t)a->log_parameter_max,
+		.run = j->run };
 	struct request_sink sink = pipeline_sink(j->pipeline);
 	struct source_pglog *s = source_pglog_new(&o, &sink, e);
-	bool ok = s != NULL;
+	bool ok = s && source_pglog_read_all(s, ops.items, ops.count, e) &&
+		  source_pglog_finish(s, j->facts.lines, j->facts.log_requests, e);
 
 	j->facts.fineness_ns = NS_PER_MS;
-	for (size_t i = 0; ok && i < ops.count; i++)
-		ok = source_pglog_read(s, ops.items[i], e);
-	ok = ok && source_pglog_finish(s, j->facts.lines, j->facts.log_requests, e);
 	*ret_is_whole = s && !source_pglog_is_damaged(s);
 	source_pglog_free(s);
 	return ok;
@@ -202,7 +205,7 @@ static bool is_packets_empty(const struct job *j, struct err *e)
 /* An output that would hold nothing is taken away again. */
 static void discard_output(struct job *j)
 {
-	if (j->is_created && (!j->pipeline || !pipeline_sessions(j->pipeline)))
+	if (j->is_created && (!j->pipeline || !pipeline_requests(j->pipeline)))
 		unlink(j->output);
 }
 

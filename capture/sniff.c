@@ -1,5 +1,6 @@
 #include "capture/sniff.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -130,24 +131,36 @@ static bool forced(
 	if (accesslog_is_preset(slice_of(format)))
 		return true;
 	*ret_kind = INPUT_PGLOG;
-	if (strcmp(format, "csvlog") == 0)
+	if (source_pglog_is_format(format))
 		return true;
 	err_set(e, ERR_USAGE, "format '%s' is not known", format);
 	accesslog_preset_names(&presets);
-	return err_hint(e, "pcap, pcapng, gor, csvlog, %s", buf_text(&presets));
+	return err_hint(e, "pcap, pcapng, gor, %s; %s", source_pglog_formats(), buf_text(&presets));
 }
 
 /* The first bytes as they were before compression. A memory file gives the reader the
  * descriptor that it wants. */
-static bool unzip_first(struct slice zipped, char *to, size_t room, size_t *ret_n, struct err *e)
+static int open_zipped(const char *path, struct slice zipped)
 {
-	CLEANUP(file_close_fd) int fd = memfd_create("first", MFD_CLOEXEC);
+	/* bzip2 gives nothing before a whole block of up to 900 kB. */
+	if (strcmp(path, "-") != 0)
+		return open(path, O_RDONLY | O_CLOEXEC);
+	int fd = memfd_create("first", MFD_CLOEXEC);
+	if (fd >= 0 &&
+		(write(fd, zipped.p, zipped.n) != (ssize_t)zipped.n || lseek(fd, 0, SEEK_SET) != 0))
+		file_close_fd(&fd);
+	return fd;
+}
+
+static bool unzip_first(
+	const char *path, struct slice zipped, char *to, size_t room, size_t *ret_n, struct err *e)
+{
+	CLEANUP(file_close_fd) int fd = open_zipped(path, zipped);
 	enum step step = STEP_ITEM;
 	size_t n;
 
 	*ret_n = 0;
-	if (fd < 0 || write(fd, zipped.p, zipped.n) != (ssize_t)zipped.n ||
-		lseek(fd, 0, SEEK_SET) != 0)
+	if (fd < 0)
 		return err_set(e, ERR_ENV, "could not look into the compressed input");
 	struct unzip *u = unzip_open(fd, e);
 	while (u && *ret_n < room &&
@@ -158,13 +171,13 @@ static bool unzip_first(struct slice zipped, char *to, size_t room, size_t *ret_
 }
 
 /* Packets are not read through compression. */
-static bool sniff_zipped(struct slice zipped, const char *how, enum input_kind *ret_kind,
-	const char **ret_name, struct err *e)
+static bool sniff_zipped(const char *path, struct slice zipped, const char *how,
+	enum input_kind *ret_kind, const char **ret_name, struct err *e)
 {
 	char first[UNZIPPED_BYTES];
 	size_t n;
 
-	if (!unzip_first(zipped, first, sizeof first, &n, e))
+	if (!unzip_first(path, zipped, first, sizeof first, &n, e))
 		return false;
 	if (!sniff_bytes((struct slice){ first, n }, ret_kind, ret_name, e))
 		return err_in(e, "in the %s file", how);
@@ -186,7 +199,7 @@ bool sniff_input(const char *path, const char *format, enum input_kind *ret_kind
 		return false;
 	struct slice bytes = { first, n };
 	const char *how = unzip_detect(bytes);
-	bool ok = how ? sniff_zipped(bytes, how, ret_kind, ret_name, e)
+	bool ok = how ? sniff_zipped(path, bytes, how, ret_kind, ret_name, e)
 		      : sniff_bytes(bytes, ret_kind, ret_name, e);
 	return ok || err_in(e, "%s", strcmp(path, "-") == 0 ? "standard input" : path);
 }

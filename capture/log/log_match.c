@@ -23,7 +23,8 @@ struct log_match {
 	struct table sessions;
 	uint64_t session_count;
 	struct log_binds binds;
-	uint64_t lines, read, requests;
+	uint64_t lines, read, broken, requests;
+	struct log_seen seen;
 	struct reason unread[REASONS_MAX], unpaired[REASONS_MAX];
 };
 
@@ -43,7 +44,13 @@ static void count_reason(struct reason reasons[REASONS_MAX], const char *why, ui
 void log_match_unread(struct log_match *m, const char *why)
 {
 	m->lines++;
+	m->broken++;
 	count_reason(m->unread, why, 1);
+}
+
+uint64_t log_match_unread_all(const struct log_match *m)
+{
+	return m->broken;
 }
 
 static bool unread(struct log_match *m, const char *why)
@@ -72,6 +79,11 @@ void log_match_ledger(const struct log_match *m, struct json *lines, struct json
 uint64_t log_match_requests(const struct log_match *m)
 {
 	return m->requests;
+}
+
+struct log_seen log_match_seen(const struct log_match *m)
+{
+	return m->seen;
 }
 
 uint64_t log_match_lines(const struct log_match *m)
@@ -134,14 +146,6 @@ static struct log_session *find_session(struct log_match *m, const struct pglog_
 	return table_get(&m->sessions, line->session_id);
 }
 
-static struct log_session *session_of(struct log_match *m, const struct pglog_line *line,
-	int64_t time_ns, int64_t session_start_ns)
-{
-	struct log_session *s = find_session(m, line);
-
-	return s ? s : new_session(m, line, session_start_ns ? session_start_ns : time_ns, true);
-}
-
 static bool tell_session(struct log_match *m, struct log_session *s, int64_t at_ns, struct err *e)
 {
 	if (s->is_told)
@@ -162,6 +166,43 @@ static bool close_session(
 	return ok;
 }
 
+/* A pid comes again: what another user did with it was another session. */
+static bool is_same(const struct log_session *s, const struct pglog_line *line)
+{
+	return (!line->user.n || slice_same(line->user, s->raw.user)) &&
+	       (!line->database.n || slice_same(line->database, s->raw.database));
+}
+
+static bool start_late(struct log_match *m, const struct pglog_line *line, int64_t time_ns,
+	struct log_session **ret, struct err *e)
+{
+	int64_t open_ns = time_ns;
+
+	if (line->session_start.n && m->options->start_of &&
+		!m->options->start_of(m->options->data, line, &open_ns, e))
+		return false;
+	*ret = new_session(m, line, open_ns < time_ns ? open_ns : time_ns, true);
+	return true;
+}
+
+/* *ret is NULL when there are too many. */
+static bool session_of(struct log_match *m, const struct pglog_line *line, bool is_new,
+	int64_t time_ns, struct log_session **ret, struct err *e)
+{
+	*ret = find_session(m, line);
+	if (*ret && line->is_rebuilt && (is_new || !is_same(*ret, line))) {
+		if (!close_session(m, *ret, time_ns, e))
+			return false;
+		*ret = NULL;
+	}
+	if (*ret)
+		return true;
+	if (!is_new)
+		return start_late(m, line, time_ns, ret, e);
+	*ret = new_session(m, line, time_ns, false);
+	return true;
+}
+
 /* ---- requests */
 
 static uint8_t form_of(const struct pglog_meaning *meaning)
@@ -176,6 +217,17 @@ static uint8_t form_of(const struct pglog_meaning *meaning)
 	default:
 		return FORM_SIMPLE;
 	}
+}
+
+/* Names with a slash are split at the last one, unless the whole is a statement's. */
+static void set_names(struct log_session *s, const struct pglog_meaning *meaning,
+	uint32_t *ret_statement, uint32_t *ret_portal)
+{
+	bool is_whole = meaning->portal.n && log_session_knows(&s->statements, meaning->name);
+
+	*ret_statement = log_session_number_of(
+		&s->statements, is_whole ? meaning->name : meaning->statement);
+	*ret_portal = is_whole ? 0 : log_session_number_of(&s->portals, meaning->portal);
 }
 
 static bool put_request(struct log_match *m, struct log_session *s, struct raw_request *q,
@@ -200,6 +252,12 @@ static bool put_request(struct log_match *m, struct log_session *s, struct raw_r
 	return log_order_request(m->order, q, e);
 }
 
+static void note_duration(struct log_match *m, int64_t duration_ns)
+{
+	if (m->seen.timed++ == 0 || duration_ns < m->seen.shortest_ns)
+		m->seen.shortest_ns = duration_ns;
+}
+
 static bool take_whole(struct log_match *m, struct log_session *s, const struct pglog_line *line,
 	const struct pglog_meaning *meaning, int64_t time_ns, struct err *e)
 {
@@ -208,8 +266,8 @@ static bool take_whole(struct log_match *m, struct log_session *s, const struct 
 		.form = form_of(meaning),
 		.text = meaning->text };
 
-	q.statement = log_session_number_of(&s->statements, meaning->statement);
-	q.portal = log_session_number_of(&s->portals, meaning->portal);
+	set_names(s, meaning, &q.statement, &q.portal);
+	note_duration(m, meaning->duration_ns);
 	if (s->pending.is_set)
 		count_reason(m->unpaired, "no duration logged", 1);
 	s->pending.is_set = false;
@@ -230,8 +288,8 @@ static bool take_start(struct log_match *m, struct log_session *s, const struct 
 	p->is_set = !p->text.is_full && !p->detail.is_full;
 	p->form = form_of(meaning);
 	p->start_ns = time_ns;
-	p->statement = log_session_number_of(&s->statements, meaning->statement);
-	p->portal = log_session_number_of(&s->portals, meaning->portal);
+	set_names(s, meaning, &p->statement, &p->portal);
+	m->seen.statements++;
 	if (!p->is_set)
 		count_reason(m->unpaired, "statement over 16 MiB", 1);
 	return true;
@@ -240,13 +298,29 @@ static bool take_start(struct log_match *m, struct log_session *s, const struct 
 static bool take_duration(struct log_match *m, struct log_session *s,
 	const struct pglog_meaning *meaning, int64_t time_ns, struct err *e)
 {
+	m->seen.durations++;
 	if (!s->pending.is_set)
 		return unread(m, "duration without its statement");
+	note_duration(m, meaning->duration_ns);
 	struct raw_request q = log_session_from_pending(&s->pending);
 	q.end_ns = time_ns;
 	q.start_ns = time_ns - meaning->duration_ns;
 	m->read++;
 	return put_request(m, s, &q, buf_slice(&s->pending.detail), e);
+}
+
+static void set_sqlstate(const struct pglog_line *line, struct raw_request *q)
+{
+	const char *known = "XX000";
+
+	if (line->sqlstate.n == 5)
+		memcpy(q->sqlstate, line->sqlstate.p, 5);
+	else if ((known = pglog_sqlstate_of(line->message)))
+		memcpy(q->sqlstate, known, 5);
+	else
+		memcpy(q->sqlstate, "XX000", 5);
+	if (strcmp(q->sqlstate, "57014") == 0)
+		q->flags |= REQUEST_CANCELLED;
 }
 
 /* A failed statement has no duration line. Its start is known when statements are
@@ -257,23 +331,20 @@ static bool take_error(struct log_match *m, struct log_session *s, const struct 
 	struct raw_request q = {
 		.start_ns = time_ns, .form = FORM_SIMPLE, .text = line->query, .flags = REQUEST_GAP
 	};
-	struct slice detail = { NULL, 0 };
+	struct slice detail = pglog_context_parameters(line->context);
 
+	m->seen.errors++;
 	if (s->pending.is_set) {
 		q = log_session_from_pending(&s->pending);
-		detail = buf_slice(&s->pending.detail);
+		if (!detail.n)
+			detail = buf_slice(&s->pending.detail);
 	} else if (line->query.n == 0) {
 		return unread(m, "error outside a statement");
 	} else if (log_binds_has_placeholder(line->query)) {
 		q.form = FORM_UNNAMED;
 	}
 	q.end_ns = time_ns;
-	if (line->sqlstate.n == 5)
-		memcpy(q.sqlstate, line->sqlstate.p, 5);
-	else
-		memcpy(q.sqlstate, "XX000", 5);
-	if (strcmp(q.sqlstate, "57014") == 0)
-		q.flags |= REQUEST_CANCELLED;
+	set_sqlstate(line, &q);
 	m->read++;
 	return put_request(m, s, &q, detail, e);
 }
@@ -297,53 +368,86 @@ static bool is_client(const struct pglog_line *line)
 	return line->backend_type.n == 0 || slice_is(line->backend_type, "client backend");
 }
 
-bool log_match_line(struct log_match *m, const struct pglog_line *line, int64_t time_ns,
-	int64_t session_start_ns, struct err *e)
+static bool take_other(struct log_match *m, const struct pglog_line *line)
 {
-	struct pglog_meaning meaning = pglog_mean(line);
+	if (!pglog_is_localised(line))
+		return unread(m, "not about a statement");
+	m->seen.foreign++;
+	return unread(m, "not in English");
+}
+
+/* Where a connection has arrived, whoever had its pid is gone. */
+static bool take_received(
+	struct log_match *m, const struct pglog_line *line, int64_t time_ns, struct err *e)
+{
+	struct log_session *s = line->is_rebuilt ? find_session(m, line) : NULL;
+
+	m->read++;
+	return !s || close_session(m, s, time_ns, e);
+}
+
+static bool take_disconnected(
+	struct log_match *m, const struct pglog_line *line, int64_t time_ns, struct err *e)
+{
+	struct log_session *s = find_session(m, line);
+
+	m->read++;
+	if (s)
+		log_session_learn_application(s, line->application);
+	return !s || close_session(m, s, time_ns, e);
+}
+
+static void take_lead(struct log_match *m, struct log_session *s,
+	const struct pglog_meaning *meaning, int64_t time_ns)
+{
+	log_session_take_lead(s, meaning->duration_ns, time_ns);
+	/* A Parse tells a name as a whole. */
+	if (meaning->statement.n && !meaning->portal.n)
+		(void)log_session_number_of(&s->statements, meaning->statement);
+	m->read++;
+}
+
+static bool take_in_session(struct log_match *m, const struct pglog_line *line,
+	const struct pglog_meaning *meaning, int64_t time_ns, struct err *e)
+{
 	struct log_session *s;
 
-	m->lines++;
-	switch (meaning.kind) {
-	case PGLOG_OTHER:
-		return unread(m, "not about a statement");
-	case PGLOG_PLAN:
-		return unread(m, "plan");
-	case PGLOG_RECEIVED:
-		m->read++;
-		return true;
-	default:
-		break;
-	}
-	if (!is_client(line))
-		return unread(m, "not of a client");
-	if (meaning.kind == PGLOG_DISCONNECTED) {
-		m->read++;
-		s = find_session(m, line);
-		if (s)
-			log_session_learn_application(s, line->application);
-		return !s || close_session(m, s, time_ns, e);
-	}
-	if (line->user.n == 0 && line->database.n == 0)
-		return unread(m, "before authentication");
-	s = meaning.kind == PGLOG_AUTHORIZED && !find_session(m, line)
-		    ? new_session(m, line, time_ns, false)
-		    : session_of(m, line, time_ns, session_start_ns);
+	if (!session_of(m, line, meaning->kind == PGLOG_AUTHORIZED, time_ns, &s, e))
+		return false;
 	if (!s)
 		return unread(m, "too many sessions at once");
 	/* At first sight, so that the sink sees sessions in the order of their numbers. */
 	if (!tell_session(m, s, time_ns, e))
 		return false;
 	log_session_learn_application(s, line->application);
-	if (meaning.kind == PGLOG_PARSE_BIND) {
-		log_session_take_lead(s, meaning.duration_ns, time_ns);
+	if (meaning->kind == PGLOG_PARSE_BIND)
+		take_lead(m, s, meaning, time_ns);
+	else if (meaning->kind == PGLOG_AUTHORIZED)
 		m->read++;
-		return true;
-	}
-	if (meaning.kind != PGLOG_AUTHORIZED)
-		return take_statement(m, s, line, &meaning, time_ns, e);
-	m->read++;
+	else
+		return take_statement(m, s, line, meaning, time_ns, e);
 	return true;
+}
+
+bool log_match_line(
+	struct log_match *m, const struct pglog_line *line, int64_t time_ns, struct err *e)
+{
+	struct pglog_meaning meaning = pglog_mean(line);
+
+	m->lines++;
+	if (meaning.kind == PGLOG_OTHER)
+		return take_other(m, line);
+	if (meaning.kind == PGLOG_PLAN)
+		return unread(m, "plan");
+	if (meaning.kind == PGLOG_RECEIVED)
+		return take_received(m, line, time_ns, e);
+	if (!is_client(line))
+		return unread(m, "not of a client");
+	if (meaning.kind == PGLOG_DISCONNECTED)
+		return take_disconnected(m, line, time_ns, e);
+	if (!line->is_anonymous && line->user.n == 0 && line->database.n == 0)
+		return unread(m, "before authentication");
+	return take_in_session(m, line, &meaning, time_ns, e);
 }
 
 /* The file ends, the sessions do not. */

@@ -34,12 +34,24 @@ static struct slice keep(char **to, struct slice s)
 	return kept;
 }
 
+/* "host:port", as csvlog has it. */
+static struct slice keep_client(char **to, const struct pglog_line *line)
+{
+	struct slice client = keep(to, line->client);
+
+	if (line->port.n) {
+		*(*to)++ = ':';
+		client.n += 1 + keep(to, line->port).n;
+	}
+	return client;
+}
+
 struct log_session *log_session_new(
 	const struct pglog_line *line, const char *server, int64_t open_ns, bool is_late)
 {
 	struct log_session *s = calloc(1, sizeof(*s));
-	size_t n = line->session_id.n + line->client.n + line->user.n + line->database.n +
-		   line->application.n;
+	size_t n = line->session_id.n + line->client.n + 1 + line->port.n + line->user.n +
+		   line->database.n + line->application.n;
 	char *to = s ? s->texts = malloc(n + 1) : NULL;
 
 	if (!to) {
@@ -53,7 +65,7 @@ struct log_session *log_session_new(
 	s->raw = (struct raw_session){ .protocol = PROTOCOL_PG,
 		.open_ns = open_ns,
 		.flags = is_late ? SESSION_JOINED_LATE : 0,
-		.client = keep(&to, line->client),
+		.client = keep_client(&to, line),
 		.server = slice_of(server),
 		.user = keep(&to, line->user),
 		.database = keep(&to, line->database),
@@ -80,6 +92,16 @@ static uint64_t hash_of(struct slice s)
 	for (size_t i = 0; i < s.n; i++)
 		h = (h ^ (unsigned char)s.p[i]) * UINT64_C(0x100000001b3);
 	return h;
+}
+
+bool log_session_knows(const struct log_names *names, struct slice name)
+{
+	uint64_t hash = hash_of(name);
+
+	for (uint32_t i = 0; i < names->count; i++)
+		if (names->hashes[i] == hash)
+			return true;
+	return false;
 }
 
 uint32_t log_session_number_of(struct log_names *names, struct slice name)

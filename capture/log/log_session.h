@@ -48,6 +48,7 @@ struct log_session *log_session_new(
 void log_session_free(struct log_session *s);
 void log_session_learn_application(struct log_session *s, struct slice name);
 /* 0 without a name, or at the cap. */
+bool log_session_knows(const struct log_names *names, struct slice name);
 uint32_t log_session_number_of(struct log_names *names, struct slice name);
 /* After the text: '?' when a script's parts were not followed. */
 char log_session_state_after(struct slice text, char before);

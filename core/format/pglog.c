@@ -114,6 +114,69 @@ bool pglog_parse_stamp(struct slice text, struct pglog_stamp *ret)
 	return true;
 }
 
+/* ---- labels */
+
+static const struct {
+	const char *name;
+	enum pglog_label label;
+} labels[] = {
+	{ "LOG", PGLOG_SEVERITY },
+	{ "DETAIL", PGLOG_DETAIL },
+	{ "STATEMENT", PGLOG_STATEMENT_TEXT },
+	{ "ERROR", PGLOG_SEVERITY },
+	{ "FATAL", PGLOG_SEVERITY },
+	{ "PANIC", PGLOG_SEVERITY },
+	{ "WARNING", PGLOG_SEVERITY },
+	{ "NOTICE", PGLOG_SEVERITY },
+	{ "INFO", PGLOG_SEVERITY },
+	{ "DEBUG", PGLOG_SEVERITY },
+	{ "DEBUG1", PGLOG_SEVERITY },
+	{ "DEBUG2", PGLOG_SEVERITY },
+	{ "DEBUG3", PGLOG_SEVERITY },
+	{ "DEBUG4", PGLOG_SEVERITY },
+	{ "DEBUG5", PGLOG_SEVERITY },
+	{ "CONTEXT", PGLOG_CONTEXT },
+	{ "HINT", PGLOG_HINT },
+	{ "QUERY", PGLOG_QUERY_TEXT },
+	{ "LOCATION", PGLOG_HINT },
+	{ "BACKTRACE", PGLOG_HINT },
+};
+
+/* A capital or a letter beyond ASCII, then letters; Chinese has a colon of its own. */
+static bool is_foreign(struct slice s, size_t *ret_n)
+{
+	size_t i = 0;
+
+	while (i < s.n && ((s.p[i] >= 'A' && s.p[i] <= 'Z') || (s.p[i] & 0x80)))
+		i++;
+	*ret_n = i;
+	return i >= 2 && i <= 40 && i + 3 <= s.n && memcmp(s.p + i, ":  ", 3) == 0;
+}
+
+enum pglog_label pglog_label_at(struct slice s, struct slice *ret_severity, struct slice *ret_rest)
+{
+	size_t n;
+
+	for (size_t i = 0; i < LENGTH(labels); i++) {
+		const char *name = labels[i].name;
+
+		n = strlen(name);
+		if (s.n <= n || s.p[0] != name[0] || s.p[n] != ':' || memcmp(s.p, name, n) != 0)
+			continue;
+		*ret_severity = (struct slice){ s.p, n };
+		*ret_rest = (struct slice){ s.p + n + 1, s.n - n - 1 };
+		/* Two blanks; tools that rewrite logs leave one. */
+		if (!eat(ret_rest, "  "))
+			(void)eat(ret_rest, " ");
+		return labels[i].label;
+	}
+	if (!is_foreign(s, &n))
+		return PGLOG_NO_LABEL;
+	*ret_severity = (struct slice){ s.p, n };
+	*ret_rest = (struct slice){ s.p + n + 3, s.n - n - 3 };
+	return PGLOG_FOREIGN;
+}
+
 /* ---- which format */
 
 static bool is_stamped(struct slice s)
@@ -181,16 +244,58 @@ static bool eat_duration(struct slice *s, int64_t *ret_ns)
 	return eat(s, " ms");
 }
 
+/* The words a statement can begin with (PostgreSQL 18, gram.y, stmt). */
+static bool begins_as_sql(struct slice s)
+{
+	static const char *const words[] = { "abort", "alter", "analyse", "analyze", "begin",
+		"call", "checkpoint", "close", "cluster", "comment", "commit", "copy", "create",
+		"deallocate", "declare", "delete", "discard", "do", "drop", "end", "execute",
+		"explain", "fetch", "grant", "import", "insert", "listen", "load", "lock", "merge",
+		"move", "notify", "prepare", "reassign", "refresh", "reindex", "release", "reset",
+		"revoke", "rollback", "savepoint", "security", "select", "set", "show", "start",
+		"table", "truncate", "unlisten", "update", "vacuum", "values", "with" };
+	size_t n = 0;
+
+	while (s.n && strchr(" \t\r\n(;", *s.p)) {
+		s.p++;
+		s.n--;
+	}
+	if (s.n == 0 || (s.n > 1 && (memcmp(s.p, "--", 2) == 0 || memcmp(s.p, "/*", 2) == 0)))
+		return true;
+	while (n < s.n && ((s.p[n] | 0x20) >= 'a' && (s.p[n] | 0x20) <= 'z'))
+		n++;
+	for (size_t i = 0; n && i < LENGTH(words); i++)
+		if ((s.p[0] | 0x20) == words[i][0] && strlen(words[i]) == n &&
+			strncasecmp(s.p, words[i], n) == 0)
+			return true;
+	return false;
+}
+
+/* Where the name ends: at the first ": " that SQL follows, else at the first. */
+static const char *name_end(struct slice s)
+{
+	const char *first = memmem(s.p, s.n, ": ", 2), *at = first, *end = s.p + s.n;
+
+	/* Names have 63 bytes on the server, but a client may send any length. */
+	for (int tries = 0; at && tries < 64; tries++) {
+		if (begins_as_sql((struct slice){ at + 2, (size_t)(end - at) - 2 }))
+			return at;
+		at = memmem(at + 1, (size_t)(end - at) - 1, ": ", 2);
+	}
+	return first;
+}
+
 /* "NAME[/PORTAL]: SQL" */
 static bool split_name(struct slice s, struct pglog_meaning *m)
 {
-	const char *end = memmem(s.p, s.n, ": ", 2);
+	const char *end = name_end(s);
 
 	if (!end)
 		return false;
 	struct slice name = { s.p, (size_t)(end - s.p) };
+	m->name = name;
 	m->text = (struct slice){ end + 2, s.n - name.n - 2 };
-	const char *slash = name.n ? memchr(name.p, '/', name.n) : NULL;
+	const char *slash = name.n ? memrchr(name.p, '/', name.n) : NULL;
 	if (slash) {
 		m->portal = (struct slice){ slash + 1, name.n - (size_t)(slash + 1 - name.p) };
 		name.n = (size_t)(slash - name.p);
@@ -211,8 +316,14 @@ static void mean_statement(struct slice s, struct pglog_meaning *m)
 		m->kind = split_name(s, m) ? PGLOG_EXECUTE : PGLOG_OTHER;
 	} else if (eat(&s, "fastpath function call: ")) {
 		m->kind = PGLOG_FASTPATH;
-	} else if (m->has_duration && (eat(&s, "parse ") || eat(&s, "bind "))) {
-		m->kind = PGLOG_PARSE_BIND;
+	} else if (m->has_duration && eat(&s, "parse ")) {
+		m->kind = split_name(s, m) ? PGLOG_PARSE_BIND : PGLOG_OTHER;
+		if (m->portal.n) {
+			m->statement = m->name;
+			m->portal.n = 0;
+		}
+	} else if (m->has_duration && eat(&s, "bind ")) {
+		m->kind = split_name(s, m) ? PGLOG_PARSE_BIND : PGLOG_OTHER;
 	} else if (m->has_duration && eat(&s, "plan:")) {
 		m->kind = PGLOG_PLAN;
 	}
@@ -250,12 +361,35 @@ struct pglog_meaning pglog_mean(const struct pglog_line *line)
 			m.kind = is_part ? PGLOG_PARSE_BIND : PGLOG_DURATION;
 			return m;
 		}
-		(void)eat(&s, "  ");
+		if (!eat(&s, "  "))
+			(void)eat(&s, " ");
 	}
 	mean_statement(s, &m);
 	if (m.kind == PGLOG_OTHER && !m.has_duration)
 		m.kind = mean_connection(line->message);
 	return m;
+}
+
+/* What "duration: %s ms" and "statement: %s" become (src/backend/po of 10 to 18). */
+bool pglog_is_localised(const struct pglog_line *line)
+{
+	static const char *const starts[] = { "Dauer: ", "Anweisung: ", "dur\303\251e : ",
+		"instruction : ", "duraci\303\263n: ", "sentencia: ", "durata: ", "istruzione: ",
+		"dura\303\247\303\243o: ", "comando: ",
+		"\320\277\321\200\320\276\320\264\320\276\320\273\320\266",
+		"\320\276\320\277\320\265\321\200\320\260\321\202\320\276\321\200: ",
+		"varaktighet: ", "sats: ", "s\303\274re: ", "czas trwania: ", "wyra\305\274enie: ",
+		"\346\234\237\351\226\223: ", "\346\226\207: ",
+		"\346\211\247\350\241\214\346\227\266\351\227\264: ", "\350\257\255\345\217\245: ",
+		"\354\213\244\355\226\211\354\213\234\352\260\204: ",
+		"\353\252\205\353\240\271 \352\265\254\353\254\270: ",
+		"\321\202\321\200\320\270\320\262\320\260\320\273" };
+	struct slice s;
+
+	for (size_t i = 0; i < LENGTH(starts); i++)
+		if (s = line->message, eat(&s, starts[i]))
+			return true;
+	return false;
 }
 
 /* ---- bind values */
@@ -265,6 +399,64 @@ bool pglog_has_parameters(struct slice detail, struct slice *ret_rest)
 {
 	*ret_rest = detail;
 	return eat(ret_rest, "parameters: ") || eat(ret_rest, "Parameters: ");
+}
+
+/* "unnamed portal with parameters: ..." and the like, as one of the lines. */
+struct slice pglog_context_parameters(struct slice context)
+{
+	static const char words[] = " with parameters: ";
+	const char *at = context.n ? memmem(context.p, context.n, words, sizeof(words) - 1) : NULL;
+
+	if (!at)
+		return (struct slice){ NULL, 0 };
+	at += sizeof(" with ") - 1;
+	const char *end = context.p + context.n;
+	return (struct slice){ at, (size_t)(end - at) };
+}
+
+/* Appendix A of the manual, "PostgreSQL Error Codes", with the messages of 10 to 18. */
+const char *pglog_sqlstate_of(struct slice message)
+{
+	static const struct {
+		const char *start, *end, *state;
+	} known[] = {
+		{ "division by zero", "", "22012" },
+		{ "duplicate key value violates unique constraint ", "", "23505" },
+		{ "syntax error ", "", "42601" },
+		{ "relation \"", "\" does not exist", "42P01" },
+		{ "column ", " does not exist", "42703" },
+		{ "function ", " does not exist", "42883" },
+		{ "operator ", "", "42883" },
+		{ "canceling statement due to lock timeout", "", "55P03" },
+		{ "canceling statement due to ", "", "57014" },
+		{ "deadlock detected", "", "40P01" },
+		{ "could not serialize access ", "", "40001" },
+		{ "current transaction is aborted", "", "25P02" },
+		{ "could not obtain lock on ", "", "55P03" },
+		{ "null value in column ", "", "23502" },
+		{ "insert or update on table ", "", "23503" },
+		{ "update or delete on table ", "", "23503" },
+		{ "new row for relation ", "", "23514" },
+		{ "value too long for type ", "", "22001" },
+		{ "invalid input syntax for ", "", "22P02" },
+		{ "permission denied", "", "42501" },
+		{ "terminating connection due to administrator command", "", "57P01" },
+		{ "terminating connection due to idle-in-transaction timeout", "", "25P03" },
+		{ "relation \"", "\" already exists", "42P07" },
+		{ "cursor \"", "\" does not exist", "34000" },
+		{ "prepared statement \"", "\" does not exist", "26000" },
+		{ "prepared statement \"", "\" already exists", "42P05" },
+	};
+
+	for (size_t i = 0; i < LENGTH(known); i++) {
+		struct slice s = message;
+		size_t n = strlen(known[i].end);
+
+		if (eat(&s, known[i].start) && s.n >= n &&
+			(n == 0 || memmem(s.p, s.n, known[i].end, n)))
+			return known[i].state;
+	}
+	return NULL;
 }
 
 /* After the opening quote, up to the closing one; '' is '. */
@@ -289,7 +481,8 @@ static bool unquote(struct slice *rest, struct buf *scratch)
 enum step pglog_next_parameter(
 	struct slice *rest, struct buf *scratch, struct slice *ret_value, bool *ret_is_null)
 {
-	if (rest->n == 0)
+	/* Behind a CONTEXT's list further lines of it may follow. */
+	if (rest->n == 0 || *rest->p == '\n')
 		return STEP_END;
 	(void)eat(rest, ", ");
 	if (!eat(rest, "$"))

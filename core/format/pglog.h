@@ -13,6 +13,22 @@
 
 enum pglog_format { PGLOG_NONE, PGLOG_CSV, PGLOG_JSON, PGLOG_STDERR };
 
+/* What stands before the colon of a stderr line. FOREIGN: by its place and shape it
+ * is one, in another language. */
+enum pglog_label {
+	PGLOG_NO_LABEL,
+	PGLOG_SEVERITY,
+	PGLOG_DETAIL,
+	PGLOG_CONTEXT,
+	PGLOG_QUERY_TEXT, /* of a function that failed */
+	PGLOG_STATEMENT_TEXT,
+	PGLOG_HINT, /* also LOCATION and BACKTRACE: not used */
+	PGLOG_FOREIGN,
+};
+
+/* "LOG:  text": *ret_severity is "LOG", *ret_rest the text. */
+enum pglog_label pglog_label_at(struct slice s, struct slice *ret_severity, struct slice *ret_rest);
+
 /* By the first bytes of a file; 512 are enough. */
 enum pglog_format pglog_detect(struct slice first_bytes);
 
@@ -30,11 +46,17 @@ bool pglog_parse_stamp(struct slice text, struct pglog_stamp *ret) MUST_USE;
 /* Slices are borrowed from the reader until its next call. */
 struct pglog_line {
 	struct pglog_stamp time;
-	struct pglog_stamp session_start; /* whole seconds; zone.n is 0 when unknown */
-	struct slice user, database, client, session_id, command_tag;
-	struct slice severity, sqlstate, message, detail, query, application;
+	bool has_utc; /* then utc_ns is the time, and time is not set */
+	int64_t utc_ns;
+	struct slice session_start; /* a stamp, or empty */
+	struct slice user, database, application;
+	struct slice client, port; /* port is empty when client has it ("host:port") */
+	struct slice session_id;
+	bool is_rebuilt; /* session_id is made of pid and client: ids come again */
+	bool is_anonymous; /* this log never tells who it was */
+	struct slice command_tag, severity, sqlstate; /* sqlstate may be unknown: empty */
+	struct slice message, detail, context, query;
 	struct slice backend_type; /* empty before 13 */
-	uint64_t line_number; /* within the session */
 };
 
 enum pglog_kind {
@@ -59,13 +81,24 @@ struct pglog_meaning {
 	struct slice text; /* of the statement */
 	struct slice statement; /* its name; empty when unnamed */
 	struct slice portal;
+	struct slice name; /* both as written, "S_1/C_2": who knows the names may split anew */
 };
 
-/* A name that holds ": " cannot be told from its statement and is cut there. */
+/* A name may hold ": ": it ends where what follows begins as SQL does. One with a
+ * slash is split at the last. Parse and Bind have their text and name, too. */
 struct pglog_meaning pglog_mean(const struct pglog_line *line);
+
+/* True for what a server with another lc_messages writes of statements. */
+bool pglog_is_localised(const struct pglog_line *line);
 
 /* True when a DETAIL lists bind values; ret_rest is then the list. */
 bool pglog_has_parameters(struct slice detail, struct slice *ret_rest);
+/* The SQLSTATE of an English message that is well known ("division by zero"), for
+ * logs without %e; NULL when it is none of them. */
+const char *pglog_sqlstate_of(struct slice message);
+/* The part of a CONTEXT that lists bind values (log_parameter_max_length_on_error),
+ * as a DETAIL does; empty when there is none. */
+struct slice pglog_context_parameters(struct slice context);
 /* The next of "$1 = 'it''s', $2 = NULL": ITEM, END, or FAIL when it is none. The
  * value is borrowed from scratch, in which the caller has made room for the
  * whole list. */

@@ -146,16 +146,13 @@ static bool fill(struct pglog_line *line, const struct slice *columns, size_t n)
 		.sqlstate = columns[COL_SQLSTATE],
 		.message = columns[COL_MESSAGE],
 		.detail = columns[COL_DETAIL],
-		.query = columns[COL_QUERY] };
+		.context = columns[COL_CONTEXT],
+		.query = columns[COL_QUERY],
+		.session_start = columns[COL_START] };
 	if (n > COL_APPLICATION)
 		line->application = columns[COL_APPLICATION];
 	if (n > COL_BACKEND)
 		line->backend_type = columns[COL_BACKEND];
-	for (size_t i = 0; i < columns[COL_LINE].n; i++)
-		line->line_number =
-			10 * line->line_number + (uint64_t)(columns[COL_LINE].p[i] - '0');
-	if (!pglog_parse_stamp(columns[COL_START], &line->session_start))
-		line->session_start = (struct pglog_stamp){ 0 };
 	return line->session_id.n && line->session_id.n <= 64 &&
 	       pglog_parse_stamp(columns[COL_TIME], &line->time);
 }

@@ -109,6 +109,73 @@ static bool set_offset(struct zone *z, const char *name)
 	return true;
 }
 
+/* In minutes. Left out is what has two meanings: CST, CDT, IST, PST, MSK, SST, ... */
+static const struct {
+	char name[6];
+	int16_t minutes;
+} abbreviations[] = {
+	{ "CET", 60 },
+	{ "CEST", 120 },
+	{ "WET", 0 },
+	{ "WEST", 60 },
+	{ "EET", 120 },
+	{ "EEST", 180 },
+	{ "BST", 60 },
+	{ "EST", -300 },
+	{ "EDT", -240 },
+	{ "MST", -420 },
+	{ "MDT", -360 },
+	{ "PDT", -420 },
+	{ "AKST", -540 },
+	{ "AKDT", -480 },
+	{ "HST", -600 },
+	{ "AST", -240 },
+	{ "ADT", -180 },
+	{ "NST", -210 },
+	{ "NDT", -150 },
+	{ "JST", 540 },
+	{ "HKT", 480 },
+	{ "PKT", 300 },
+	{ "WIB", 420 },
+	{ "WITA", 480 },
+	{ "WIT", 540 },
+	{ "AWST", 480 },
+	{ "ACST", 570 },
+	{ "ACDT", 630 },
+	{ "AEST", 600 },
+	{ "AEDT", 660 },
+	{ "NZST", 720 },
+	{ "NZDT", 780 },
+	{ "SAST", 120 },
+	{ "EAT", 180 },
+	{ "CAT", 120 },
+	{ "WAT", 60 },
+};
+
+bool zone_abbreviation(struct slice abbreviation, int64_t *ret_offset_ns)
+{
+	for (size_t i = 0; i < LENGTH(abbreviations); i++)
+		if (slice_is(abbreviation, abbreviations[i].name)) {
+			*ret_offset_ns = abbreviations[i].minutes * 60 * NS_PER_S;
+			return true;
+		}
+	return false;
+}
+
+static bool set_abbreviation(struct zone *z, const char *name)
+{
+	int64_t offset_ns;
+
+	zone_close(z);
+	if (!zone_abbreviation(slice_of(name), &offset_ns) ||
+		!(z->types = calloc(1, sizeof(*z->types))))
+		return false;
+	z->type_count = 1;
+	z->types[0].offset_ns = offset_ns;
+	snprintf(z->types[0].abbreviation, sizeof(z->types[0].abbreviation), "%s", name);
+	return true;
+}
+
 bool zone_open(struct zone *z, const char *name, struct err *e)
 {
 	char path[NAME_MAX_BYTES + 32];
@@ -125,12 +192,13 @@ bool zone_open(struct zone *z, const char *name, struct err *e)
 	if (is_offset(name))
 		return set_offset(z, name) ||
 		       err_set(e, ERR_USAGE, "'%s' is no offset from UTC, such as +02:00", name);
+	/* Those that are files too ("CET") have the clock's changes in them. */
 	snprintf(path, sizeof(path), "/usr/share/zoneinfo/%.*s", NAME_MAX_BYTES, name);
 	buf_init(&file, FILE_MAX);
 	bool ok = is_safe_name(name) && file_read(path, FILE_MAX, &file, &why) &&
 		  parse(z, buf_slice(&file));
 	buf_free(&file);
-	if (ok)
+	if (ok || set_abbreviation(z, name))
 		return true;
 	zone_close(z);
 	err_set(e, ERR_USAGE, "time zone '%.60s' is not known here", name);
@@ -180,4 +248,26 @@ bool zone_to_utc(const struct zone *z, int64_t local_ns, struct slice abbreviati
 			return true;
 	}
 	return false;
+}
+
+int64_t zone_local_to_utc(const struct zone *z, int64_t local_ns, int64_t after_ns)
+{
+	int64_t first = INT64_MAX, second = INT64_MAX;
+
+	for (size_t i = 0; i < z->type_count; i++) {
+		int64_t utc_ns = local_ns - z->types[i].offset_ns;
+
+		if (z->types[type_at(z, utc_ns / NS_PER_S)].offset_ns != z->types[i].offset_ns ||
+			utc_ns == first)
+			continue;
+		if (utc_ns < first) {
+			second = first;
+			first = utc_ns;
+		} else if (utc_ns < second) {
+			second = utc_ns;
+		}
+	}
+	if (first == INT64_MAX)
+		return local_ns - z->types[type_at(z, local_ns / NS_PER_S - 86400)].offset_ns;
+	return second != INT64_MAX && first < after_ns ? second : first;
 }

@@ -2,7 +2,7 @@
  * zone.h - a named time zone, by the system's zone files or as a fixed offset.
  *
  * Reads /usr/share/zoneinfo (RFC 8536, the 64-bit block of version 2 or later) or
- * takes an offset such as "+02:00". Times after the last transition keep its offset
+ * takes an offset such as "+02:00" or an abbreviation such as "CEST". Times after the last transition keep its offset
  * (Debian's files list transitions up to 2037); before the first the first type
  * holds. Names may not leave the zoneinfo folder.
  */
@@ -31,6 +31,13 @@ int64_t zone_offset_s(const struct zone *z, int64_t utc_s);
  * occurs twice. False when no offset of the zone has it at that time. */
 bool zone_to_utc(const struct zone *z, int64_t local_ns, struct slice abbreviation,
 	int64_t *ret_ns) MUST_USE;
+/* A local time without an abbreviation. In the hour that occurs twice the first is
+ * meant, unless the log was later already (after_ns); a time that the clock stepped
+ * over is taken as before the step. */
+int64_t zone_local_to_utc(const struct zone *z, int64_t local_ns, int64_t after_ns);
+/* The offset of an abbreviation that means the same everywhere and at any time since
+ * 2000 (tz database); false for others ("CST" is three, "MSK" moved). */
+bool zone_abbreviation(struct slice abbreviation, int64_t *ret_offset_ns) MUST_USE;
 void zone_close(struct zone *z);
 
 #endif

@@ -21,12 +21,16 @@ refused quiet.csv 'quiet.csv: 0 of 1 lines.*hint: .*log_min_duration_statement =
 	"a log without a single request is bad input"
 row UTC 'Dauer: 1.000 ms  Anweisung: select 1' >german.csv
 refused german.csv 'lc_messages' "so is one in another language"
-row CEST 'duration: 1.000 ms  statement: select 1' >zone.csv
-refused zone.csv "zone.csv.*'CEST'.*hint: " "so is one whose time zone is not known"
-echo '{"timestamp":"2026-11-30 12:00:01.000 UTC","pid":7,"session_id":"6a.1","message":"x"}' >j.log
-refused j.log 'jsonlog is not read yet' "jsonlog is refused by name"
-echo '2026-11-30 12:00:01.000 UTC [7] LOG:  duration: 1.000 ms  statement: select 1' >s.log
-refused s.log 'stderr log is not read yet' "a stderr log, too"
+row CST 'duration: 1.000 ms  statement: select 1' >zone.csv
+refused zone.csv "zone.csv.*'CST'.*hint: " "so is one whose time zone is not known"
+echo '{"timestamp":"2026-11-30 12:00:01.000 UTC","pid":7,"session_id":"6a.1","error_severity":"LOG","message":"statement: select 1","user":"u"}' >j.log
+refused j.log '0 of 1 lines.*durations are not.*log_duration' "a jsonlog of statements without durations"
+echo '2026-11-30 12:00:01.000 UTC [7] LOG:  duration: 1.000 ms' >s.log
+refused s.log '0 of 1 lines.*statements are not.*log_statement' "a stderr log of durations alone"
+echo '2026-11-30 12:00:01.000 UTC LOG:  duration: 1.000 ms  statement: select 1' >p.log
+refused p.log 'does not tell sessions apart.*%p' "a prefix without sessions"
+echo '2026-11-30 12:00:01.000 UTC [7] PROTOKOLL:  Dauer: 1.000 ms  Anweisung: select 1' >d.log
+refused d.log "not in English.*PROTOKOLL.*lc_messages" "a stderr log in another language, whatever its labels"
 
 # Partly readable input is used, and told.
 {
