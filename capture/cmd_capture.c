@@ -27,6 +27,10 @@ static const struct cli_option options[] = {
 	{ "key", 0, CLI_TEXT, AT(key), "FILE",
 		"pseudonymise under this key (mode 0600); default a fresh one" },
 	{ "policy", 0, CLI_TEXT, AT(policy), "FILE", "what to keep and what to replace" },
+#ifndef TLS_IS_ABSENT
+	{ "tls-keylog", 0, CLI_TEXT, AT(tls_keylog), "FILE",
+		"read TLS with the secrets of this key log (SSLKEYLOGFILE)" },
+#endif
 	{ "routes", 0, CLI_TEXT, AT(routes), "FILE",
 		"HTTP: paths that are routes, one 'GET /shop/{id}/label' a line" },
 	{ "ids", 0, CLI_TEXT, AT(ids), "HOW",

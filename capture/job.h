@@ -16,6 +16,7 @@
 struct capture_args {
 	struct cli_list interfaces, ports;
 	const char *filter, *output, *format, *key, *policy, *ids, *server_profile, *routes, *zone;
+	const char *tls_keylog;
 	const char *log_format, *fields;
 	const char *sample, *budget;
 	const char *log_prefix; /* log_line_prefix of a stderr log */
@@ -33,6 +34,7 @@ struct job {
 	struct policy policy;
 	struct token_key *key;
 	struct httproutes *routes; /* of --routes, or NULL */
+	struct tls_keys *tls_keys; /* of --tls-keylog, or NULL */
 	struct sample_rules rules; /* of --sample */
 	struct sample *sample; /* or NULL */
 	struct rcap_writer *writer;

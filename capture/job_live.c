@@ -1,6 +1,7 @@
 /* Capturing live: open, drop privileges, read until the time is over. */
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <signal.h>
@@ -10,10 +11,18 @@
 #include "capture/audit.h"
 #include "capture/job.h"
 #include "capture/meter.h"
+#include "capture/probe.h"
+#include "core/base/rng.h"
 #include "capture/privilege.h"
 #include "capture/summary.h"
 
-enum { DRAIN_MS = 150, ALARM_LATE_MS = 3000 };
+enum {
+	DRAIN_MS = 150,
+	ALARM_LATE_MS = 3000,
+	PROBE_WINDOW_MS = 1000,
+	PROBE_SETTLE_MS = 150,
+	PROBE_FOR_MIN_S = 15
+};
 
 struct live {
 	struct source *source;
@@ -74,6 +83,109 @@ static bool drain(struct job *j, struct live *l, struct err *e)
 			return false;
 	}
 	return true;
+}
+
+/* ---- the probe */
+
+static bool read_for(struct job *j, struct live *l, int64_t for_ns, struct err *e)
+{
+	const struct clock *clock = &j->run->clock;
+	int64_t ends_ns = clock_mono_ns(clock) + for_ns;
+	struct source_packet packet;
+	uint32_t n = 0;
+
+	for (;;) {
+		enum step step = source_next(l->source, &packet, e);
+
+		if (step == STEP_FAIL)
+			return false;
+		if (step == STEP_END || run_stopped(j->run))
+			return true;
+		if (step == STEP_ITEM && !pipeline_packet(j->pipeline, &packet, e))
+			return false;
+		if (step == STEP_ITEM && ++n % 256)
+			continue;
+		if (step == STEP_MORE && !pipeline_idle(j->pipeline, clock_wall_ns(clock), e))
+			return false;
+		if (clock_mono_ns(clock) >= ends_ns)
+			return true;
+	}
+}
+
+/* Filters are changed, and a part of a second passes, before the window opens. */
+static bool probe_window(
+	struct job *j, struct live *l, struct probe *p, size_t pair, bool is_on, struct err *e)
+{
+	CLEANUP(buf_free) struct buf filter = { 0 };
+	enum shed_level level = is_on ? SHED_NONE : SHED_SIXTEENTH;
+	struct probe_reading from, to;
+
+	shed_filter(level, source_live_filter(l->source), &filter);
+	if (!source_live_refilter(l->source, buf_text(&filter), e) ||
+		!pipeline_shed(j->pipeline, level, e) ||
+		!read_for(j, l, PROBE_SETTLE_MS * NS_PER_MS, e))
+		return false;
+	p->now = &p->windows[pair][is_on];
+	probe_read(p, clock_mono_ns(&j->run->clock), &from);
+	if (!read_for(j, l, PROBE_WINDOW_MS * NS_PER_MS, e))
+		return false;
+	probe_read(p, clock_mono_ns(&j->run->clock), &to);
+	probe_window_set(p->now, &from, &to);
+	p->now = NULL;
+	return true;
+}
+
+static void say_probe(struct job *j, const struct json *doc)
+{
+	run_note(j->run,
+		"probe: capturing takes %.2f %% of a core itself, the host %+.2f %% more [%.2f, %.2f]; "
+		"%.2f %% would have shown",
+		100 * json_number(json_path(doc, "own_cpu_share.on"), 0),
+		100 * json_number(json_path(doc, "host_cpu_share.delta"), 0),
+		100 * json_number(json_path(doc, "host_cpu_share.low"), 0),
+		100 * json_number(json_path(doc, "host_cpu_share.high"), 0),
+		100 * json_number(json_path(doc, "host_cpu_share.smallest"), 0));
+	if (json_type(json_path(doc, "p99_change.low")) == JSON_NUMBER)
+		run_note(j->run, "probe: p99 x%.2f [%.2f, %.2f]; x%.2f would have shown",
+			json_number(json_path(doc, "p99_change.ratio"), 0),
+			json_number(json_path(doc, "p99_change.low"), 0),
+			json_number(json_path(doc, "p99_change.high"), 0),
+			json_number(json_path(doc, "p99_change.smallest"), 0));
+	else
+		run_note(
+			j->run, "probe: too few requests in a sixteenth of the sessions for a p99");
+}
+
+/* Pairs of windows with and without; over the budget the capture ends here. */
+static bool run_probe(struct job *j, struct live *l, struct err *e)
+{
+	struct probe p = { .interfaces = j->args->interfaces.items,
+		.interface_count = j->args->interfaces.count,
+		.target_pid = (int)j->args->probe_pid };
+	struct rng rng;
+	bool ok = true;
+
+	rng_seed(&rng, j->run->seed);
+	pipeline_tap(j->pipeline, probe_tap(&p));
+	for (size_t i = 0; ok && i < PROBE_PAIRS && !run_stopped(j->run); i++) {
+		bool is_on_first = rng_below(&rng, 2);
+
+		ok = probe_window(j, l, &p, i, is_on_first, e) &&
+		     probe_window(j, l, &p, i, !is_on_first, e);
+	}
+	pipeline_tap(j->pipeline, (struct valve_tap){ 0 });
+	if (ok && !run_stopped(j->run)) {
+		j->facts.probe = probe_json(&p);
+		say_probe(j, j->facts.probe);
+		if (probe_is_over(&p, l->meter.budget.cpu_share))
+			l->meter.ended = "cpu";
+		json_set_bool(j->facts.probe, "detached", l->meter.ended != NULL);
+		ok = source_live_refilter(
+			     l->source, l->meter.ended ? NULL : source_live_filter(l->source), e) &&
+		     pipeline_shed(j->pipeline, SHED_NONE, e);
+	}
+	probe_free(&p);
+	return ok;
 }
 
 static bool capture_until(struct job *j, struct live *l, struct err *e)
@@ -205,6 +317,14 @@ static bool read_budget(struct job *j, struct live *l, struct err *e)
 
 	if (j->args->budget && !budget_parse(&l->meter.budget, j->args->budget, e))
 		return false;
+	if (j->args->is_probing && j->args->for_ns < PROBE_FOR_MIN_S * NS_PER_S)
+		return err_set(e, ERR_USAGE, "--probe takes 12 s of --for: it is at least %d s",
+			PROBE_FOR_MIN_S);
+	if (j->args->probe_pid &&
+		(j->args->probe_pid < 1 ||
+			(kill((pid_t)j->args->probe_pid, 0) != 0 && errno == ESRCH)))
+		return err_set(e, ERR_USAGE, "--probe-pid: there is no process %" PRId64,
+			j->args->probe_pid);
 	limits = budget_limits(&l->meter.budget, j->args->interfaces.count);
 	j->match.held_max = limits.request_bytes;
 	j->reorder_max = limits.reorder_bytes;
@@ -239,7 +359,8 @@ enum outcome job_live(struct job *j, struct err *e)
 		l.said_ns = clock_mono_ns(&j->run->clock);
 		l.ends_ns = l.said_ns + j->args->for_ns;
 		begin(j, &l);
-		ok = capture_until(j, &l, e);
+		ok = (!j->args->is_probing || run_probe(j, &l, e)) &&
+		     (l.meter.ended || capture_until(j, &l, e));
 	}
 	if (j->writer && j->pipeline) {
 		struct err at_end = { 0 };
