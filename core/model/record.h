@@ -79,7 +79,8 @@ enum session_flag {
 	SESSION_ENCRYPTED = 2,
 	SESSION_WALSENDER = 4,
 	SESSION_UNCLOSED = 8, /* its end was not seen */
-	SESSION_POOLER_CLIENT = 16, /* tapped between a client and pgbouncer, as far as it can be told */
+	SESSION_POOLER_CLIENT =
+		16, /* tapped between a client and pgbouncer, as far as it can be told */
 	SESSION_POOLER_SERVER = 32, /* tapped between pgbouncer and the server */
 };
 

@@ -68,9 +68,10 @@ static void an_http_request_goes_without_what_is_missing(void **state)
 	struct buf out = { 0 };
 
 	(void)state;
-	assert_true(record_http_text(SLICE("PUT /a/\x01 HTTP/1.1\r\nCookie: \x01\r\nContent-Length: "
-					   "\x01\r\n\r\na\n\x01"),
-		found, LENGTH(found), &out));
+	assert_true(
+		record_http_text(SLICE("PUT /a/\x01 HTTP/1.1\r\nCookie: \x01\r\nContent-Length: "
+				       "\x01\r\n\r\na\n\x01"),
+			found, LENGTH(found), &out));
 	assert_string_equal(
 		buf_text(&out), "PUT /a/42 HTTP/1.1\r\nContent-Length: 5\r\n\r\na\nxxx");
 	buf_reset(&out);
