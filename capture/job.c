@@ -106,6 +106,12 @@ bool job_load_secrets(struct job *j, struct err *e)
 			return false;
 		j->facts.routes_digest = httproutes_digest(j->routes);
 	}
+	if (a->tls_keylog) {
+		j->tls_keys = tls_keys_load(a->tls_keylog, e);
+		if (!j->tls_keys)
+			return false;
+		j->match.tls_keys = j->tls_keys;
+	}
 	if (a->server_profile) {
 		j->facts.identity = head_identity(a->server_profile, e);
 		if (!j->facts.identity)
@@ -254,6 +260,7 @@ void job_free(struct job *j)
 		waitpid(j->summary_pid, NULL, 0);
 	sample_free(j->sample);
 	sample_rules_free(&j->rules);
+	tls_keys_free(j->tls_keys);
 	token_key_free(j->key);
 	httproutes_free(j->routes);
 	policy_free(&j->policy);
@@ -268,34 +275,41 @@ void job_free(struct job *j)
 	json_free(j->facts.log_requests);
 }
 
+#ifdef TLS_IS_ABSENT
+#define TLS_ADVICE ""
+#else
+#define TLS_ADVICE ", or give the clients' key log with --tls-keylog FILE"
+#endif
+
 bool job_judge_emptiness(const struct job *j, enum err_kind kind, struct err *e)
 {
 	const struct ledger *l = pipeline_ledger(j->pipeline);
 
-	if (pipeline_requests(j->pipeline) || l->flows[FLOWS_POSTGRES])
+	if (pipeline_requests(j->pipeline) || l->flows[FLOWS_POSTGRES] || l->flows[FLOWS_HTTP] ||
+		l->flows[FLOWS_HTTP2])
 		return true;
 	if (l->flows[FLOWS_ENCRYPTED]) {
 		err_set(e, kind, "all %" PRIu64 " Postgres sessions are encrypted",
 			l->flows[FLOWS_ENCRYPTED]);
 		return err_hint(e,
-			"capture where it is clear (sslmode=disable on a trusted hop, behind the pooler), "
-			"or read the server's csvlog");
+			"capture where it is clear (sslmode=disable on a trusted hop, behind the pooler)%s, "
+			"or read the server's csvlog",
+			j->tls_keys ? "" : TLS_ADVICE);
 	}
-	if (l->flows[FLOWS_HTTP]) {
-		err_set(e, kind,
-			"no Postgres traffic, but %" PRIu64
-			" HTTP connections: HTTP pairing is not there yet",
-			l->flows[FLOWS_HTTP]);
-		return err_hint(e, "capture the packets between application and database");
+	if (l->flows[FLOWS_TLS]) {
+		err_set(e, kind, "nothing to read, but %" PRIu64 " TLS connections",
+			l->flows[FLOWS_TLS]);
+		return err_hint(e, "capture where it is clear (behind the proxy that ends TLS)%s",
+			j->tls_keys ? "" : TLS_ADVICE);
 	}
 	if (!l->packets_seen) {
 		err_set(e, kind, "no packets");
 		return err_hint(e, "is it the right interface, filter and port?");
 	}
 	err_set(e, kind,
-		"no Postgres traffic in %" PRIu64 " packets (%" PRIu64 " TLS, %" PRIu64
-		" other and %" PRIu64 " silent connections)",
-		l->packets_seen, l->flows[FLOWS_TLS], l->flows[FLOWS_OTHER],
+		"no Postgres or HTTP traffic in %" PRIu64 " packets (%" PRIu64 " other and %" PRIu64
+		" silent connections)",
+		l->packets_seen, l->flows[FLOWS_OTHER],
 		l->flows[FLOWS_SILENT] + l->flows[FLOWS_OTHER_PORT]);
 	return err_hint(e,
 		"is it the right interface, filter and port? Unix sockets are invisible; "

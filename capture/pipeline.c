@@ -10,6 +10,7 @@ struct pipeline {
 	struct ledger ledger;
 	struct scrub *scrub;
 	struct match *match;
+	struct tls_keys *tls_keys; /* or NULL */
 	struct fragment_table *fragments;
 	struct flow_table *flows;
 	const struct sample *sample;
@@ -33,6 +34,7 @@ struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
 		goto out;
 	p->writer = o->writer;
 	p->facts = o->facts;
+	p->tls_keys = o->match.tls_keys;
 	p->scrub = scrub_new(o->policy, o->key, o->writer);
 	if (!p->scrub)
 		goto out;
@@ -107,6 +109,9 @@ static bool flush(struct pipeline *p, int64_t now_ns, struct err *e)
 	CLEANUP(json_cleanup) struct json *head = NULL;
 
 	p->flushed_ns = now_ns;
+	/* A program that is running writes keys as it goes. */
+	if (p->tls_keys && !tls_keys_refresh(p->tls_keys, e))
+		return false;
 	if (!p->has_news)
 		return true;
 	p->has_news = false;

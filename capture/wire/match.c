@@ -4,14 +4,6 @@
 
 #include "capture/wire/detect.h"
 
-#if !__has_include("capture/wire/tls.c")
-#define tls_new(k, c, s) ((void)(s), (struct tls *)NULL)
-#define tls_feed(t, s, b, n) ((void)(n), false)
-#define tls_gap(t, s, n) false
-#define tls_state(t) TLS_NO_KEY
-#define tls_free(t) ((void)(t))
-#endif
-
 enum { LATE_CHUNKS_MAX = 16384, PIECES_MAX = 16 };
 
 struct match {
@@ -291,11 +283,7 @@ static bool begin_reading(struct conn *c, enum detect what, struct slice first, 
 	case DETECT_PG:
 		return open_protocol(c, &conn_pg);
 	case DETECT_HTTP:
-#if __has_include("capture/wire/http.c")
 		return open_protocol(c, &conn_http);
-#else
-		return end_as(c, FLOWS_HTTP);
-#endif
 	case DETECT_TLS:
 		if (c->info.is_tls)
 			return end_as(c, FLOWS_OTHER);

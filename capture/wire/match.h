@@ -20,7 +20,7 @@ struct match_options {
 	uint16_t ports[MATCH_PORTS_MAX]; /* servers' ports; none: any, 5432 known */
 	size_t port_count;
 	size_t held_max; /* 0: 256 MiB of requests in flight and statement texts */
-	const struct tls_keys *tls_keys; /* outlive the match; NULL: TLS is counted only */
+	struct tls_keys *tls_keys; /* outlive the match; NULL: TLS is counted only */
 };
 
 struct match;

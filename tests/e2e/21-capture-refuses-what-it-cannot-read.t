@@ -41,9 +41,8 @@ printf 'hello, this is a letter\n' >letter.txt
 printf '10.0.0.1 - - [30/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 12\n' >access.log
 gzip -c http.pcap >http.pcap.gz
 head -c 30 http.pcap >stub.pcap
-refused 3 'HTTP pairing is not there yet' "HTTP traffic" http.pcap
 refused 3 '1 TLS' "TLS on an unknown port" tls.pcap
-refused 3 'no Postgres traffic in 3 packets' "another protocol" other.pcap
+refused 3 'no Postgres or HTTP traffic in 3 packets' "another protocol" other.pcap
 refused 3 'empty' "an empty file" empty
 refused 3 'its format is not known' "a text" letter.txt
 refused 3 'HTTP access log' "an access log" access.log
