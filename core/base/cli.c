@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <math.h>
+#include <poll.h>
 #include <stdlib.h>
 
 #include "core/base/cli_private.h"
@@ -52,12 +53,26 @@ static const struct cli_command *find_sub(const struct cli_command *c, const cha
 	return NULL;
 }
 
-/* Follows words while they name subcommands; returns how many were used. */
+static bool is_common_word(const char *word);
+
+/* Puts the word at `from` where `to` is; those between move up by one. */
+static void pull_ahead(char **argv, int from, int to)
+{
+	char *word = argv[from];
+
+	memmove(argv + to + 1, argv + to, (size_t)(from - to) * sizeof(*argv));
+	argv[to] = word;
+}
+
+/* Follows words while they name subcommands, over flags that every command has:
+ * "reprod --json version". Moves the names before the flags; returns how many. */
 static int walk(const struct cli_command **c, int argc, char **argv, char *path, size_t path_size)
 {
 	int used = 0;
 
 	for (int i = 1; i < argc; i++) {
+		if ((*c)->subs && is_common_word(argv[i]))
+			continue;
 		const struct cli_command *sub = find_sub(*c, argv[i]);
 		size_t n = strlen(path);
 
@@ -65,7 +80,7 @@ static int walk(const struct cli_command **c, int argc, char **argv, char *path,
 			break;
 		snprintf(path + n, path_size - n, "%s%s", n ? " " : "", sub->name);
 		*c = sub;
-		used++;
+		pull_ahead(argv, i, ++used);
 	}
 	return used;
 }
@@ -178,6 +193,19 @@ static struct found find_option(struct parse *p, struct slice name, char letter)
 		return (struct found){ o, p->args };
 	o = search(cli_common_options, name, letter);
 	return (struct found){ o, (char *)&p->common };
+}
+
+/* "--json", "-q", "-qv". */
+static bool is_common_word(const char *word)
+{
+	if (word[0] != '-' || word[1] == '\0')
+		return false;
+	if (word[1] == '-')
+		return search(cli_common_options, slice_of(word + 2), 0) != NULL;
+	for (const char *c = word + 1; *c; c++)
+		if (!search(cli_common_options, (struct slice){ NULL, 0 }, *c))
+			return false;
+	return true;
 }
 
 static bool unknown_option(struct parse *p, const char *shown)
@@ -307,18 +335,28 @@ static enum outcome run_command(struct parse *p, struct run *r)
 	return OUTCOME_FAILED;
 }
 
+/* The reader of a pipe has enough (| head): the usual end of a look, not a failure. */
+static bool is_reader_gone(const struct run *r)
+{
+	struct pollfd p = { .fd = fileno(r->out), .events = POLLOUT };
+
+	return p.fd >= 0 && poll(&p, 1, 0) == 1 && p.revents & (POLLERR | POLLHUP);
+}
+
 /* A full disk must not look like a short answer. */
 static enum outcome flush_answer(struct run *r, enum outcome outcome, struct err *e)
 {
 	errno = 0;
 	if ((fflush(r->out) == 0 && !ferror(r->out)) || outcome == OUTCOME_FAILED)
 		return outcome;
+	int os_errno = errno;
+	if (is_reader_gone(r))
+		return outcome;
 	/* stdio keeps no reason for a write that failed earlier. */
-	if (errno)
-		err_os(e, ERR_ENV, errno, "could not write the answer");
+	if (os_errno)
+		err_os(e, ERR_ENV, os_errno, "could not write the answer");
 	else
-		err_set(e, ERR_ENV,
-			"could not write the answer: its reader is gone, or the disk is full");
+		err_set(e, ERR_ENV, "could not write the answer: is the disk full?");
 	return OUTCOME_FAILED;
 }
 
@@ -326,6 +364,8 @@ static int exit_code(const struct run *r, enum outcome outcome, const struct err
 {
 	if (outcome != OUTCOME_FAILED)
 		return (int)outcome;
+	if (e->os_errno == EPIPE && is_reader_gone(r))
+		return CLI_EXIT_PIPE;
 	/* Kind alone: the help text was the message. */
 	if (e->what[0] || e->kind == ERR_NONE)
 		err_print(e, r->log);

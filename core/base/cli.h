@@ -6,7 +6,8 @@
  * function. --help is printed from the same table, as is the manual's option
  * list. The options of every command (--help, --json, -q, -v, --force) are in
  * cli.c. "-o FILE", "--for=15m", "-i lo", "--", and clusters of flags work as
- * GNU getopt's do; options and operands may be mixed.
+ * GNU getopt's do; options and operands may be mixed. Flags that every command
+ * has may stand before its name.
  */
 #ifndef REPROD_CLI_H
 #define REPROD_CLI_H
@@ -65,9 +66,14 @@ struct cli_command {
 	const struct cli_command *const *subs; /* NULL terminated, or NULL */
 };
 
+/* As the shell reports SIGPIPE: the answer's reader went away in the middle. */
+#define CLI_EXIT_PIPE 141
+
 /* Finds the command by argv (subcommand names may be followed by another), parses,
  * runs it, and returns the exit code; errors are printed to run->log. A group
- * whose first word is no subcommand name runs its own main, when it has one. */
+ * whose first word is no subcommand name runs its own main, when it has one. Words of
+ * argv may change places. A reader of the answer that went away is told by nothing but
+ * the exit code: the command's own, or CLI_EXIT_PIPE when it failed by that. */
 int cli_main(const struct cli_command *root, struct run *r, int argc, char **argv);
 
 /* The help text of one command, as --help prints it. */

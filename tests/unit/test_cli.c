@@ -1,5 +1,9 @@
 #include "tests/lib/unit.h"
 
+#include <errno.h>
+#include <signal.h>
+#include <unistd.h>
+
 #include "core/base/cli.h"
 
 struct args {
@@ -118,6 +122,77 @@ static void options_go_where_the_table_says(void **state)
 	check("reprod echo -n -5", 0, "count=-5", "");
 }
 
+static void common_flags_may_come_first(void **state)
+{
+	(void)state;
+	check("reprod --json echo -v", 0, "json=1 quiet=0 verbose=1", "");
+	check("reprod -qv echo --json show -v this", 0, " [this] json=1 quiet=1 verbose=2", "");
+	check("reprod --json group -q show", 0, "json=1 quiet=1", "");
+	check("reprod --json ehco", 2, "", "'ehco' is not a command of 'reprod'");
+	check("reprod -qz echo", 2, "", "unknown option '-z'");
+	check("reprod -- echo", 2, "", "an option stands before the command 'echo'");
+}
+
+/* A pipe whose reader has gone before anything was written. */
+static int answer_nobody(const struct cli_command *from, const char *words, FILE *log)
+{
+	char line[100], *argv[8];
+	int ends[2], argc = 0;
+	struct run r = { .log = log };
+
+	snprintf(line, sizeof(line), "%s", words);
+	for (char *save = NULL, *w = strtok_r(line, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		argv[argc++] = w;
+	assert_int_equal(pipe(ends), 0);
+	close(ends[0]);
+	r.out = fdopen(ends[1], "w");
+	int code = cli_main(from, &r, argc, argv);
+	fclose(r.out);
+	return code;
+}
+
+static enum outcome broken_main(struct run *r, void *data, struct cli_operands ops, struct err *e)
+{
+	(void)data;
+	(void)ops;
+	fputc('x', r->out);
+	if (fflush(r->out) != 0)
+		err_os(e, ERR_ENV, errno, "could not write to standard output");
+	return OUTCOME_FAILED;
+}
+
+static void a_reader_that_left_is_no_failure(void **state)
+{
+	static const struct cli_command broken = { .name = "reprod", .main = broken_main };
+	char *said;
+	size_t n;
+	FILE *log = open_memstream(&said, &n);
+
+	(void)state;
+	signal(SIGPIPE, SIG_IGN);
+	assert_int_equal(answer_nobody(&root, "reprod echo", log), 0);
+	assert_int_equal(answer_nobody(&root, "reprod echo -a", log), 1);
+	assert_int_equal(answer_nobody(&broken, "reprod", log), CLI_EXIT_PIPE);
+	fclose(log);
+	assert_string_equal(said, "");
+	free(said);
+}
+
+static void a_full_disk_is_one(void **state)
+{
+	char line[] = "reprod echo", *argv[2] = { line, line + 7 }, *said;
+	size_t n;
+	struct run r = { .out = fopen("/dev/full", "w"), .log = open_memstream(&said, &n) };
+
+	(void)state;
+	line[6] = '\0';
+	assert_int_equal(cli_main(&root, &r, 2, argv), ERR_ENV);
+	fclose(r.out);
+	fclose(r.log);
+	assert_non_null(strstr(said, "No space left"));
+	free(said);
+}
+
 static void operands_and_options_mix(void **state)
 {
 	(void)state;
@@ -144,8 +219,7 @@ static void bad_lines_say_what_is_wrong(void **state)
 	check("reprod ehco", 2, "",
 		"'ehco' is not a command of 'reprod'\nhint: did you mean 'echo'?");
 	check("reprod zzz", 2, "", "hint: 'reprod --help' lists the commands");
-	check("reprod --json echo -v", 2, "",
-		"an option stands before the command 'echo'\nhint: options go behind it: reprod echo --json");
+	check("reprod --out x echo -v", 2, "", "unknown option '--out'");
 	check("reprod group", 2, "", "usage: reprod group COMMAND");
 	check("reprod group shwo", 2, "", "'shwo' is not a command of 'reprod group'");
 	check("reprod echo --frce", 2, "",
@@ -234,6 +308,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(options_go_where_the_table_says),
 		cmocka_unit_test(operands_and_options_mix),
+		cmocka_unit_test(common_flags_may_come_first),
+		cmocka_unit_test(a_reader_that_left_is_no_failure),
+		cmocka_unit_test(a_full_disk_is_one),
 		cmocka_unit_test(outcomes_are_exit_codes),
 		cmocka_unit_test(bad_lines_say_what_is_wrong),
 		cmocka_unit_test(sizes_are_powers_of_1024),
