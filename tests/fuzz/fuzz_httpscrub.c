@@ -24,7 +24,7 @@ static void must(bool is_true)
 
 static bool holds_secret(struct slice s)
 {
-	return s.n && memmem(s.p, s.n, "zeisigvogel", 11);
+	return s.n && memmem(s.p, s.n, secret, sizeof(secret) - 1);
 }
 
 static void plant(const uint8_t *bytes, size_t size, struct buf *out)
