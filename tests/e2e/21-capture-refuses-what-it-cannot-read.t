@@ -38,14 +38,14 @@ make_pcap tls.pcap 443 160301020001000001fc0303
 make_pcap other.pcap 22 5353482d322e300d0a
 : >empty
 printf 'hello, this is a letter\n' >letter.txt
-printf '10.0.0.1 - - [30/Nov/2026:12:00:00 +0000] "GET / HTTP/1.1" 200 12\n' >access.log
+printf '10.0.0.1 took GET / HTTP/1.1 in 5\n' >access.log
 gzip -c http.pcap >http.pcap.gz
 head -c 30 http.pcap >stub.pcap
 refused 3 '1 TLS' "TLS on an unknown port" tls.pcap
 refused 3 'no Postgres or HTTP traffic in 3 packets' "another protocol" other.pcap
 refused 3 'empty' "an empty file" empty
 refused 3 'its format is not known' "a text" letter.txt
-refused 3 'HTTP access log' "an access log" access.log
+refused 3 'HTTP requests, in a format.*--log-format' "an access log of nobody" access.log
 refused 3 'gzip.*zcat' "a gzip file" http.pcap.gz
 refused 3 'stub.pcap' "a file cut in its first packet" stub.pcap
 refused 3 "'nowhere'" "a missing file" nowhere
