@@ -86,7 +86,7 @@ FUZZ       := $(patsubst tests/fuzz/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/f
 SCRIPTS    := $(sort $(wildcard tests/golden/*.t)) $(sort $(wildcard tests/e2e/*.t))
 COMPILED   := $(UNIT) $(FAULT) $(FUZZ)
 
-.PHONY: all lib tests deps demo demo-repeat test check check-asan check-corpus lint format install clean help fuzz fuzz-run FORCE
+.PHONY: all lib tests deps demo demo-repeat test test-versions check check-asan check-corpus lint format install clean help fuzz fuzz-run FORCE
 all: $(BINARY)
 lib: $(LIB)
 tests: $(BINARY) $(COMPILED)
@@ -160,6 +160,11 @@ demo-repeat: deps
 
 test: deps
 	$(Q)$(MAKE) --no-print-directory check
+
+# The servers of other versions come by npm, into build/servers.
+test-versions: deps
+	$(Q)tools/install-servers
+	$(Q)$(MAKE) --no-print-directory check TESTS="$(wildcard tests/versions/*.t)"
 
 # TESTS="tests/e2e/01-*.t tests/unit/test_err.c" builds and runs only those.
 CHOSEN := $(if $(TESTS),$(foreach t,$(wildcard $(TESTS)),$(if $(filter %.c,$t),$(OUT)/tests/$(basename \

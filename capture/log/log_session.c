@@ -34,23 +34,11 @@ static struct slice keep(char **to, struct slice s)
 	return kept;
 }
 
-/* "host:port", as csvlog has it. */
-static struct slice keep_client(char **to, const struct pglog_line *line)
-{
-	struct slice client = keep(to, line->client);
-
-	if (line->port.n) {
-		*(*to)++ = ':';
-		client.n += 1 + keep(to, line->port).n;
-	}
-	return client;
-}
-
 struct log_session *log_session_new(
 	const struct pglog_line *line, const char *server, int64_t open_ns, bool is_late)
 {
 	struct log_session *s = calloc(1, sizeof(*s));
-	size_t n = line->session_id.n + line->client.n + 1 + line->port.n + line->user.n +
+	size_t n = line->session_id.n + line->client.n + line->user.n +
 		   line->database.n + line->application.n;
 	char *to = s ? s->texts = malloc(n + 1) : NULL;
 
@@ -65,7 +53,7 @@ struct log_session *log_session_new(
 	s->raw = (struct raw_session){ .protocol = PROTOCOL_PG,
 		.open_ns = open_ns,
 		.flags = is_late ? SESSION_JOINED_LATE : 0,
-		.client = keep_client(&to, line),
+		.client = keep(&to, line->client),
 		.server = slice_of(server),
 		.user = keep(&to, line->user),
 		.database = keep(&to, line->database),

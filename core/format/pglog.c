@@ -414,6 +414,17 @@ struct slice pglog_context_parameters(struct slice context)
 	return (struct slice){ at, (size_t)(end - at) };
 }
 
+void pglog_split_port(struct pglog_line *line)
+{
+	struct slice c = line->client;
+	const char *colon = c.n ? memrchr(c.p, ':', c.n) : NULL;
+
+	if (!colon)
+		return;
+	line->client.n = (size_t)(colon - c.p);
+	line->port = (struct slice){ colon + 1, c.n - line->client.n - 1 };
+}
+
 /* Appendix A of the manual, "PostgreSQL Error Codes", with the messages of 10 to 18. */
 const char *pglog_sqlstate_of(struct slice message)
 {

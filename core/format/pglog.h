@@ -50,7 +50,7 @@ struct pglog_line {
 	int64_t utc_ns;
 	struct slice session_start; /* a stamp, or empty */
 	struct slice user, database, application;
-	struct slice client, port; /* port is empty when client has it ("host:port") */
+	struct slice client, port; /* the client's address; "[local]" has no port */
 	struct slice session_id;
 	bool is_rebuilt; /* session_id is made of pid and client: ids come again */
 	bool is_anonymous; /* this log never tells who it was */
@@ -93,6 +93,8 @@ bool pglog_is_localised(const struct pglog_line *line);
 
 /* True when a DETAIL lists bind values; ret_rest is then the list. */
 bool pglog_has_parameters(struct slice detail, struct slice *ret_rest);
+/* csvlog's "host:port" taken apart: the port moves from client to port. */
+void pglog_split_port(struct pglog_line *line);
 /* The SQLSTATE of an English message that is well known ("division by zero"), for
  * logs without %e; NULL when it is none of them. */
 const char *pglog_sqlstate_of(struct slice message);

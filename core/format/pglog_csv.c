@@ -153,6 +153,7 @@ static bool fill(struct pglog_line *line, const struct slice *columns, size_t n)
 		line->application = columns[COL_APPLICATION];
 	if (n > COL_BACKEND)
 		line->backend_type = columns[COL_BACKEND];
+	pglog_split_port(line);
 	return line->session_id.n && line->session_id.n <= 64 &&
 	       pglog_parse_stamp(columns[COL_TIME], &line->time);
 }

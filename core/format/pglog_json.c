@@ -92,6 +92,8 @@ bool pglog_json_line(
 				*place = m.value;
 			else if (is_time(m.name))
 				time = m.value;
+			if (slice_is(m.name, "connection_from"))
+				pglog_split_port(ret);
 		}
 	*ret_why = step != STEP_END ? "not a whole JSON line" : "not a jsonlog record";
 	return step == STEP_END && ret->severity.n && ret->session_id.n &&

@@ -38,7 +38,7 @@ pg_template() {
 		[ -d "$kept" ] && exit 0
 		new=$(mktemp -d "$TEST_TMPDIR/tXXXXX") && pg_own "$new" || exit 1
 		pg_as "$PG_BIN/initdb" -D "$new/data" -U postgres -A trust -E UTF8 --locale=C.UTF-8 \
-			--no-sync --no-instructions >"$TEST_TMPDIR/initdb.log" 2>&1 || exit 1
+			--no-sync $("$PG_BIN/initdb" --help | grep -o -e --no-instructions) >"$TEST_TMPDIR/initdb.log" 2>&1 || exit 1
 		cp -a "$new/data" "$kept.new" && mv "$kept.new" "$kept" && rm -rf "$new"
 	) 9>"$pg_root/pg-template.lock" >/dev/null || {
 		diag <"$TEST_TMPDIR/initdb.log"
