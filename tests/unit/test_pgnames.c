@@ -109,6 +109,9 @@ static void what_is_prepared_behind_a_deallocate_stays(void **state)
 	client(x, "P |deallocate all", "B |", "E ", "P s|select 'new'", "S");
 	server(x, "1", "2", "C DEALLOCATE ALL", "1", "Z I");
 	assert_string_equal(run(x, "B |s")->text, "select 'new'");
+	client(x, "P |deallocate s", "B |", "E ", "P s|select 'newer'", "S");
+	server(x, "1", "2", "C DEALLOCATE", "1", "Z I");
+	assert_string_equal(run(x, "B |s")->text, "select 'newer'");
 	talk_end(x);
 }
 
