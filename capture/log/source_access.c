@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "capture/log/http_feed.h"
-#include "capture/log/log_lines.h"
+#include "capture/log/source_lines.h"
 #include "core/format/zone.h"
 
 enum { REASONS_MAX = 16, FILES_MAX = 64 };
@@ -241,15 +241,15 @@ static bool is_stopped(const struct source_access *s)
 	return s->options->run && run_stopped(s->options->run);
 }
 
-static bool read_lines(struct source_access *s, struct log_lines *in, struct err *e)
+static bool read_lines(struct source_access *s, struct source_lines *in, struct err *e)
 {
 	struct run_progress progress = { .verb = "reading", .unit = "bytes" };
 	struct slice line;
 	enum step step = STEP_ITEM;
 
-	if (!choose_format(s, log_lines_first(in), log_lines_name(in), e))
+	if (!choose_format(s, source_lines_first(in), source_lines_name(in), e))
 		return false;
-	for (uint64_t n = 1; !is_stopped(s) && (step = log_lines_next(in, &line, e)) != STEP_END;
+	for (uint64_t n = 1; !is_stopped(s) && (step = source_lines_next(in, &line, e)) != STEP_END;
 		n++) {
 		if (step == STEP_FAIL)
 			return false;
@@ -258,20 +258,20 @@ static bool read_lines(struct source_access *s, struct log_lines *in, struct err
 		else if (!take_line(s, line, e))
 			return err_in(e, "line %" PRIu64, n);
 		if ((n & 0xfff) == 0 && s->options->run)
-			run_progress_at(s->options->run, &progress, (double)log_lines_bytes(in));
+			run_progress_at(s->options->run, &progress, (double)source_lines_bytes(in));
 	}
 	if (s->options->run)
 		run_progress_end(s->options->run, &progress);
-	s->is_cut |= log_lines_was_cut(in);
+	s->is_cut |= source_lines_was_cut(in);
 	return true;
 }
 
 static bool read_file(struct source_access *s, const char *path, struct err *e)
 {
-	struct log_lines *in = log_lines_open(path, e);
-	bool ok = in && (read_lines(s, in, e) || err_in(e, "%s", log_lines_name(in)));
+	struct source_lines *in = source_lines_open(path, e);
+	bool ok = in && (read_lines(s, in, e) || err_in(e, "%s", source_lines_name(in)));
 
-	log_lines_close(in);
+	source_lines_close(in);
 	return ok;
 }
 
@@ -283,7 +283,7 @@ struct file {
 /* The stamp of the first line that reads; of a file without any, the end of time. */
 static bool find_first(struct source_access *s, struct file *f, struct err *e)
 {
-	struct log_lines *in = log_lines_open(f->path, e);
+	struct source_lines *in = source_lines_open(f->path, e);
 	struct accesslog_line l;
 	struct slice line;
 	const char *why;
@@ -291,15 +291,15 @@ static bool find_first(struct source_access *s, struct file *f, struct err *e)
 	f->first_ns = INT64_MAX;
 	if (!in)
 		return false;
-	bool ok = choose_format(s, log_lines_first(in), log_lines_name(in), e) ||
+	bool ok = choose_format(s, source_lines_first(in), source_lines_name(in), e) ||
 		  err_in(e, "%s", f->path);
 	for (int n = 0; ok && n < 1000 && f->first_ns == INT64_MAX; n++) {
-		if (log_lines_next(in, &line, e) != STEP_ITEM)
+		if (source_lines_next(in, &line, e) != STEP_ITEM)
 			break;
 		if (line.p && accesslog_read(s->format, line, &l, &why) == STEP_ITEM)
 			f->first_ns = l.end_ns != ACCESSLOG_UNKNOWN ? l.end_ns : l.start_ns;
 	}
-	log_lines_close(in);
+	source_lines_close(in);
 	return ok;
 }
 

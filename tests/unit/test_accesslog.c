@@ -1,5 +1,6 @@
 #include "tests/lib/unit.h"
 
+#include "capture/sniff.h"
 #include "core/base/clock.h"
 #include "core/format/accesslog.h"
 
@@ -180,6 +181,12 @@ static void each_preset_is_told_by_its_lines(void **state)
 
 		if (!name || strcmp(name, samples[i].preset) != 0)
 			fail_msg("%s is taken for %s", samples[i].preset, name ? name : "nothing");
+		/* Nor for a log of Postgres, nor for a .gor file. */
+		enum input_kind kind;
+		struct err e = { 0 };
+		assert_true(sniff_bytes((struct slice){ text, (size_t)n }, &kind, &name, &e));
+		if (kind != INPUT_ACCESS)
+			fail_msg("%s is taken for %s", samples[i].preset, name);
 	}
 }
 

@@ -1,4 +1,4 @@
-#include "capture/log/log_lines.h"
+#include "capture/log/source_lines.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,19 +9,19 @@
 
 enum { READ_BYTES = 64 << 10 };
 
-struct log_lines {
+struct source_lines {
 	const char *name;
 	int fd;
 	bool is_own_fd;
 	struct unzip *unzip;
-	char *bytes; /* LOG_LINES_MAX + READ_BYTES */
+	char *bytes; /* SOURCE_LINES_MAX + READ_BYTES */
 	size_t at, n; /* taken, and there */
 	size_t searched; /* no newline up to here */
 	uint64_t total;
 	bool is_end, is_skipping;
 };
 
-static bool read_more(struct log_lines *l, struct err *e)
+static bool read_more(struct source_lines *l, struct err *e)
 {
 	size_t n;
 
@@ -45,7 +45,7 @@ static bool read_more(struct log_lines *l, struct err *e)
 }
 
 /* A pipe gives its bytes piece by piece: enough to tell a format by. */
-static bool read_first(struct log_lines *l, struct err *e)
+static bool read_first(struct source_lines *l, struct err *e)
 {
 	while (!l->is_end && l->n < READ_BYTES / 2)
 		if (!read_more(l, e))
@@ -53,12 +53,12 @@ static bool read_first(struct log_lines *l, struct err *e)
 	return true;
 }
 
-struct log_lines *log_lines_open(const char *path, struct err *e)
+struct source_lines *source_lines_open(const char *path, struct err *e)
 {
-	struct log_lines *l = calloc(1, sizeof *l);
+	struct source_lines *l = calloc(1, sizeof *l);
 	bool is_stdin = strcmp(path, "-") == 0;
 
-	if (!l || !(l->bytes = malloc(LOG_LINES_MAX + READ_BYTES))) {
+	if (!l || !(l->bytes = malloc(SOURCE_LINES_MAX + READ_BYTES))) {
 		free(l);
 		err_set(e, ERR_ENV, "out of memory");
 		return NULL;
@@ -71,11 +71,11 @@ struct log_lines *log_lines_open(const char *path, struct err *e)
 	else if ((l->unzip = unzip_open(l->fd, e)) && read_first(l, e))
 		return l;
 	err_in(e, "%s", l->name);
-	log_lines_close(l);
+	source_lines_close(l);
 	return NULL;
 }
 
-void log_lines_close(struct log_lines *l)
+void source_lines_close(struct source_lines *l)
 {
 	if (!l)
 		return;
@@ -86,29 +86,29 @@ void log_lines_close(struct log_lines *l)
 	free(l);
 }
 
-struct slice log_lines_first(const struct log_lines *l)
+struct slice source_lines_first(const struct source_lines *l)
 {
 	return (struct slice){ l->bytes, l->n };
 }
 
-const char *log_lines_name(const struct log_lines *l)
+const char *source_lines_name(const struct source_lines *l)
 {
 	return l->name;
 }
 
-uint64_t log_lines_bytes(const struct log_lines *l)
+uint64_t source_lines_bytes(const struct source_lines *l)
 {
 	return l->total;
 }
 
-bool log_lines_was_cut(const struct log_lines *l)
+bool source_lines_was_cut(const struct source_lines *l)
 {
 	const char *why;
 
 	return unzip_was_cut(l->unzip, &why);
 }
 
-enum step log_lines_next(struct log_lines *l, struct slice *ret, struct err *e)
+enum step source_lines_next(struct source_lines *l, struct slice *ret, struct err *e)
 {
 	for (;;) {
 		const char *from = l->bytes + l->at;
@@ -116,7 +116,7 @@ enum step log_lines_next(struct log_lines *l, struct slice *ret, struct err *e)
 
 		if (!end && !l->is_end) {
 			l->searched = l->n;
-			if (l->n - l->at > LOG_LINES_MAX - READ_BYTES) {
+			if (l->n - l->at > SOURCE_LINES_MAX - READ_BYTES) {
 				l->is_skipping = true;
 				l->at = l->n;
 			}
