@@ -75,7 +75,8 @@ static const char *next_start(const char *p, const char *end)
 	return end;
 }
 
-/* The field at *p, unquoted; *p moves to the comma or newline behind it. */
+/* The field at *p, unquoted; *p moves to the comma or newline behind it. False: it is
+ * no field, or the bytes end first. */
 static bool take_field(struct pglog_csv *c, const char **p, const char *end, struct slice *ret)
 {
 	const char *at = *p;
@@ -115,12 +116,14 @@ static bool take_field(struct pglog_csv *c, const char **p, const char *end, str
 	return at < end && (*at == ',' || *at == '\n');
 }
 
-/* The number of columns, or 0 when it is no record. */
+/* The number of columns, and the end behind the newline; or 0 when it is no record or
+ * not whole. */
 static size_t split(struct pglog_csv *c, const char *p, const char *end,
-	struct slice columns[PGLOG_CSV_COLUMNS_MAX])
+	struct slice columns[PGLOG_CSV_COLUMNS_MAX], const char **ret_stop)
 {
 	size_t n = 0;
 
+	*ret_stop = NULL;
 	buf_reset(&c->unquoted);
 	/* Slices into it must not move while it grows. */
 	if (!buf_room(&c->unquoted, (size_t)(end - p)))
@@ -129,9 +132,10 @@ static size_t split(struct pglog_csv *c, const char *p, const char *end,
 		if (n == PGLOG_CSV_COLUMNS_MAX || !take_field(c, &p, end, &columns[n]))
 			return 0;
 		n++;
-		if (*p == '\n')
+		if (*p++ == '\n') {
+			*ret_stop = p;
 			return n;
-		p++;
+		}
 	}
 }
 
@@ -170,16 +174,17 @@ enum step pglog_csv_next(struct pglog_csv *c, struct slice *rest, bool is_last,
 		return is_last ? STEP_END : STEP_MORE;
 	if (!starts_well && !is_last && rest->n < 32)
 		return STEP_MORE;
-	const char *stop = starts_well ? record_end(p, end) : NULL;
-	if (starts_well && !stop && !is_last)
-		return STEP_MORE;
-	if (stop) {
-		size_t n = split(c, p, stop, columns);
+	const char *stop = NULL;
+	if (starts_well) {
+		size_t n = split(c, p, end, columns, &stop);
 
 		if (n >= PGLOG_CSV_COLUMNS_MIN && fill(ret, columns, n)) {
 			*rest = (struct slice){ stop, (size_t)(end - stop) };
 			return STEP_ITEM;
 		}
+		stop = record_end(p, end);
+		if (!stop && !is_last)
+			return STEP_MORE;
 	}
 	/* Without a quote's end a broken record would swallow its successors: go on at
 	 * the next line that begins with a time. */
