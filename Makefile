@@ -122,7 +122,7 @@ $(TEST_LIB): $(TEST_OBJ)
 
 $(UNIT): $(OUT)/tests/%: $(OUT)/tests/unit/%.o $(TEST_LIB) $(LIB)
 	$(call say,LD,$@)
-	$(Q)$(LINK) $(LINK_TEST) -o $@ $< $(TEST_LIB) $(LIB) -lcmocka $(LIBS)
+	$(Q)$(LINK) $(LINK_TEST) -o $@ $< $(TEST_LIB) $(LIB) -lcmocka $(LIBS) -lssl
 
 WRAP := -Wl,--wrap=malloc,--wrap=calloc,--wrap=realloc
 $(FAULT): $(OUT)/tests/%: $(OUT)/tests/fault/%.o $(OUT)/tests/fault/wrap.o $(TEST_LIB) $(LIB)

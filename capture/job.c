@@ -110,6 +110,8 @@ bool job_load_secrets(struct job *j, struct err *e)
 		j->tls_keys = tls_keys_load(a->tls_keylog, e);
 		if (!j->tls_keys)
 			return false;
+		if (a->interfaces.count)
+			tls_keys_follow(j->tls_keys);
 		j->match.tls_keys = j->tls_keys;
 	}
 	if (a->server_profile) {
@@ -275,11 +277,7 @@ void job_free(struct job *j)
 	json_free(j->facts.log_requests);
 }
 
-#ifdef TLS_IS_ABSENT
-#define TLS_ADVICE ""
-#else
 #define TLS_ADVICE ", or give the clients' key log with --tls-keylog FILE"
-#endif
 
 bool job_judge_emptiness(const struct job *j, enum err_kind kind, struct err *e)
 {

@@ -67,6 +67,7 @@ void match_free(struct match *m)
 	if (!m)
 		return;
 	pg_wire_free(m->wire.pg);
+	free(m->wire.http);
 	free(m);
 }
 
@@ -149,6 +150,8 @@ static void drop_opening(struct conn *c)
 static void free_conn(struct conn *c)
 {
 	drop_opening(c);
+	if (c->tls && tls_state(c->tls) == TLS_READING)
+		c->match->wire.ledger->encrypted[TLS_READING]++;
 	tls_free(c->tls);
 	free(c);
 }
@@ -195,6 +198,7 @@ static bool go_dark(struct conn *c, enum tls_state why, int64_t time_ns)
 }
 
 static bool read_bytes(struct conn *c, int side, struct slice bytes, int64_t time_ns);
+static bool read_gap(struct conn *c, int side, uint64_t missing_n, int64_t time_ns);
 
 static bool on_plain(void *data, int side, struct slice plain, int64_t time_ns)
 {
@@ -204,9 +208,18 @@ static bool on_plain(void *data, int side, struct slice plain, int64_t time_ns)
 	return !c->is_tls_over;
 }
 
+/* In what was lost inside TLS. */
+static bool on_plain_gap(void *data, int side, uint64_t missing_n, int64_t time_ns)
+{
+	struct conn *c = data;
+
+	c->is_tls_over = !read_gap(c, side, missing_n, time_ns);
+	return !c->is_tls_over;
+}
+
 static bool begin_tls(struct conn *c, int64_t time_ns)
 {
-	struct tls_sink sink = { on_plain, c };
+	struct tls_sink sink = { on_plain, on_plain_gap, c };
 
 	if (!c->match->options.tls_keys)
 		return go_dark(c, TLS_NO_KEY, time_ns);
@@ -238,6 +251,13 @@ static bool leave_tls(struct conn *c, int side, int64_t time_ns)
 
 static bool feed(struct conn *c, int side, struct slice bytes, int64_t time_ns);
 
+/* What was looked at goes on: what is inside TLS not through it again. */
+static bool feed_again(
+	struct conn *c, bool is_inside, int side, struct slice bytes, int64_t time_ns)
+{
+	return is_inside ? read_bytes(c, side, bytes, time_ns) : feed(c, side, bytes, time_ns);
+}
+
 static bool hold(struct conn *c, int side, struct slice bytes, int64_t time_ns)
 {
 	struct opening *o = c->opening;
@@ -257,7 +277,7 @@ static bool hold(struct conn *c, int side, struct slice bytes, int64_t time_ns)
 }
 
 /* What was held goes to the protocol as it came. */
-static bool replay(struct conn *c)
+static bool replay(struct conn *c, bool is_inside)
 {
 	struct opening *o = c->opening;
 	size_t at[2] = { 0, 0 };
@@ -269,7 +289,7 @@ static bool replay(struct conn *c)
 		struct slice bytes = { o->bytes[p->side].p + at[p->side], p->n };
 
 		at[p->side] += p->n;
-		is_going_on = feed(c, p->side, bytes, p->time_ns);
+		is_going_on = feed_again(c, is_inside, p->side, bytes, p->time_ns);
 	}
 	buf_free(&o->bytes[0]);
 	buf_free(&o->bytes[1]);
@@ -291,6 +311,8 @@ static bool begin_reading(struct conn *c, enum detect what, struct slice first, 
 		c->is_pg_port |= detect_hello_is_pg(first);
 		return begin_tls(c, time_ns);
 	case DETECT_TLS_LATE:
+		if (c->info.is_tls)
+			return end_as(c, FLOWS_OTHER);
 		return go_dark(c, TLS_NO_HANDSHAKE, time_ns);
 	default:
 		return end_as(c, FLOWS_OTHER);
@@ -299,7 +321,7 @@ static bool begin_reading(struct conn *c, enum detect what, struct slice first, 
 
 static bool open_by_first_bytes(struct conn *c, int side, struct slice bytes, int64_t time_ns)
 {
-	bool is_client = side == c->info.client;
+	bool is_client = side == c->info.client, is_inside = c->info.is_tls;
 	struct slice first = bytes;
 	enum detect what;
 
@@ -313,22 +335,24 @@ static bool open_by_first_bytes(struct conn *c, int side, struct slice bytes, in
 		return first.p != bytes.p || hold(c, side, bytes, time_ns);
 	/* The server's bytes came after some of the client's: those decide. */
 	if (!c->opening)
-		return begin_reading(c, what, first, time_ns) && feed(c, side, bytes, time_ns);
+		return begin_reading(c, what, first, time_ns) &&
+		       feed_again(c, is_inside, side, bytes, time_ns);
 	if (first.p == bytes.p && !hold(c, side, bytes, time_ns))
 		return false;
-	return begin_reading(c, what, first, time_ns) && replay(c);
+	return begin_reading(c, what, first, time_ns) && replay(c, is_inside);
 }
 
 static bool open_by_chunk(struct conn *c, int side, struct slice bytes, int64_t time_ns)
 {
-	bool is_client = false;
+	bool is_client = false, is_inside = c->info.is_tls;
 	enum detect what = detect_chunk(bytes, side, c->info.client, &is_client);
 
 	if (what == DETECT_NONE)
 		return ++c->late_chunks < LATE_CHUNKS_MAX || end_as(c, FLOWS_OTHER);
 	if (what != DETECT_TLS_LATE || c->info.client < 0)
 		c->info.client = is_client ? side : !side;
-	return begin_reading(c, what, bytes, time_ns) && feed(c, side, bytes, time_ns);
+	return begin_reading(c, what, bytes, time_ns) &&
+	       feed_again(c, is_inside, side, bytes, time_ns);
 }
 
 /* Plain bytes, from the wire or from inside TLS. */
@@ -366,12 +390,11 @@ static bool on_bytes(void *data, void *owner, int side, struct slice bytes, int6
 	return false;
 }
 
-static bool gap(struct conn *c, int side, uint64_t missing_n, int64_t time_ns)
+/* In plain bytes, from the wire or from inside TLS. */
+static bool read_gap(struct conn *c, int side, uint64_t missing_n, int64_t time_ns)
 {
 	if (c->stage == STAGE_DARK || c->stage == STAGE_LATE)
 		return true;
-	if (c->tls)
-		return tls_gap(c->tls, side, missing_n) || leave_tls(c, side, time_ns);
 	if (c->stage == STAGE_READING)
 		return c->protocol->gap(c->state, side, missing_n, time_ns) ||
 		       close_protocol(c, FLOW_CLOSED, time_ns);
@@ -379,6 +402,13 @@ static bool gap(struct conn *c, int side, uint64_t missing_n, int64_t time_ns)
 	c->info.is_joined_late = true;
 	c->stage = STAGE_LATE;
 	return true;
+}
+
+static bool gap(struct conn *c, int side, uint64_t missing_n, int64_t time_ns)
+{
+	if (!c->tls || c->stage == STAGE_DARK)
+		return read_gap(c, side, missing_n, time_ns);
+	return tls_gap(c->tls, side, missing_n, time_ns) || leave_tls(c, side, time_ns);
 }
 
 static bool on_gap(void *data, void *owner, int side, uint64_t missing_n, int64_t time_ns)
@@ -399,6 +429,25 @@ static enum ledger_flow kind_of_unread(const struct conn *c)
 	return c->late_chunks >= 64 ? FLOWS_OTHER : FLOWS_SILENT;
 }
 
+/* False: the protocol was closed by what came out at last. */
+static bool end_tls(struct conn *c, int64_t time_ns)
+{
+	bool is_whole = tls_end(c->tls, time_ns);
+
+	if (c->is_tls_over)
+		return false;
+	if (tls_state(c->tls) == TLS_READING)
+		return true;
+	c->match->wire.ledger->encrypted[tls_state(c->tls)]++;
+	if (!c->protocol)
+		return true;
+	if (c->protocol->wants_tls && c->protocol->wants_tls(c->state))
+		c->protocol->encrypted(c->state, time_ns);
+	else if (!is_whole)
+		c->protocol->gap(c->state, !c->info.client, 1, time_ns);
+	return true;
+}
+
 static void on_close(void *data, void *owner, enum flow_end why, int64_t time_ns)
 {
 	struct conn *c = owner;
@@ -406,10 +455,9 @@ static void on_close(void *data, void *owner, enum flow_end why, int64_t time_ns
 
 	(void)data;
 	l->lost[LOST_EVICTED] += why == FLOW_EVICTED;
-	if (c->tls && c->stage != STAGE_DARK && tls_state(c->tls) != TLS_READING) {
-		l->encrypted[tls_state(c->tls)]++;
-		if (c->protocol && c->protocol->wants_tls && c->protocol->wants_tls(c->state))
-			c->protocol->encrypted(c->state, time_ns);
+	if (c->tls && c->stage != STAGE_DARK && !end_tls(c, time_ns)) {
+		free_conn(c);
+		return;
 	}
 	if (c->protocol)
 		close_protocol(c, why, time_ns);
