@@ -5,6 +5,7 @@
 #include "capture/cmd_export.h"
 #include "capture/cmd_policy.h"
 #include "capture/cmd_coverage.h"
+#include "capture/cmd_shape.h"
 #include "capture/cmd_watch.h"
 #include "capture/job.h"
 #include "capture/show.h"
@@ -98,6 +99,7 @@ static enum outcome capture_main(struct run *r, void *args, struct cli_operands 
 
 static const struct cli_command *const subs[] = {
 	&capture_show_command,
+	&capture_shape_command,
 	&capture_cat_command,
 	&capture_export_command,
 	&capture_verify_command,

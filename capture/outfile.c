@@ -1,0 +1,48 @@
+#include "capture/outfile.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#include "core/base/file.h"
+
+bool outfile_open(struct outfile *o, struct run *run, const char *path, struct err *e)
+{
+	*o = (struct outfile){ .run = run, .before = run->out };
+	if (!path || strcmp(path, "-") == 0)
+		return true;
+	if (!file_may_write(path, run->is_forced, e))
+		return false;
+	if ((size_t)snprintf(o->draft, sizeof(o->draft), "%s.new", path) >= sizeof(o->draft))
+		return err_set(e, ERR_USAGE, "the name '%s' is too long", path);
+	FILE *to = fopen(o->draft, "we");
+	if (!to)
+		return err_os(e, ERR_ENV, errno, "could not create '%s'", path);
+	o->path = path;
+	run->out = to;
+	return true;
+}
+
+bool outfile_close(struct outfile *o, bool ok, struct err *e)
+{
+	FILE *to = o->run->out;
+
+	if (!o->path)
+		return ok;
+	o->run->out = o->before;
+	errno = 0;
+	bool is_written = fflush(to) == 0 && !ferror(to);
+	int os_errno = errno ? errno : EIO;
+	if (fclose(to) != 0 && is_written) {
+		is_written = false;
+		os_errno = errno;
+	}
+	if (is_written && ok && rename(o->draft, o->path) != 0) {
+		is_written = false;
+		os_errno = errno;
+	}
+	if (ok && !is_written)
+		ok = err_os(e, ERR_ENV, os_errno, "could not write '%s'", o->path);
+	if (!ok)
+		unlink(o->draft);
+	return ok;
+}
