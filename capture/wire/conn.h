@@ -37,6 +37,7 @@ struct wire {
 	bool has_failed; /* the sink refused something: *err is its */
 	struct err err;
 	struct pg_wire *pg; /* what Postgres sessions share; the dispatcher's to free */
+	struct http_wire *http; /* of http*.c; NULL before the first; freed with free() */
 };
 
 struct conn_info {

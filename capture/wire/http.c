@@ -54,8 +54,13 @@ static int client_by(struct slice bytes, int side)
 static bool begin_one(struct http_conn *c)
 {
 	c->mode = HTTP_ONE;
+	if (!c->wire->http)
+		c->wire->http = calloc(1, sizeof *c->wire->http);
 	for (int i = 0; i < 2; i++) {
 		http1_init(&c->side[i], i == 1);
+		if (c->wire->http)
+			c->side[i].memo =
+				&c->wire->http->memos[c->wire->sessions % HTTP_MEMOS][i];
 		if (c->info.is_joined_late)
 			http1_lose(&c->side[i]);
 	}

@@ -39,6 +39,13 @@ struct http_exchange {
 
 struct http2;
 
+/* Memos of heads, shared by connections: as many as work at a time, mostly. */
+enum { HTTP_MEMOS = 64 };
+
+struct http_wire {
+	struct http1_memo memos[HTTP_MEMOS][2];
+};
+
 enum http_mode { HTTP_UNDECIDED, HTTP_ONE, HTTP_TWO, HTTP_UPGRADED, HTTP_REFUSED };
 
 struct http_conn {

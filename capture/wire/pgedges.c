@@ -86,7 +86,7 @@ static bool is_small(struct pg_scalar v)
 
 static uint8_t *filter_of(struct pg_edges *e, struct pg_scalar v)
 {
-	return &e->filter[(v.a ^ v.b) * UINT64_C(0x9e3779b97f4a7c15) >> 56];
+	return &e->filter[(v.a ^ v.b) * UINT64_C(0x9e3779b97f4a7c15) >> 54];
 }
 
 static void remember(struct pg_edges *e, const struct pg_known *k)
@@ -144,7 +144,7 @@ void pg_edges_end_result(struct pg_edges *e)
 
 const struct pg_known *pg_edges_find(const struct pg_edges *e, struct pg_scalar v)
 {
-	if (!v.kind || !e->filter[(v.a ^ v.b) * UINT64_C(0x9e3779b97f4a7c15) >> 56])
+	if (!v.kind || !e->filter[(v.a ^ v.b) * UINT64_C(0x9e3779b97f4a7c15) >> 54])
 		return NULL;
 	for (uint32_t i = 1; i <= e->count; i++) {
 		const struct pg_known *k =

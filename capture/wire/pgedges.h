@@ -33,7 +33,7 @@ struct pg_edges {
 	struct pg_known known[PG_EDGE_MEMORY];
 	uint32_t count, next; /* a ring */
 	uint32_t result_at; /* how many of the result that is being read are in it */
-	uint8_t filter[256]; /* how many of known[] fall on each hash: most values are in none */
+	uint8_t filter[1024]; /* how many of known[] fall on each hash: most values are in none */
 };
 
 /* A value as the wire has it; type_oid may be 0. */

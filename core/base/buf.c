@@ -43,7 +43,7 @@ char *buf_room(struct buf *b, size_t n)
 	return b->p + b->n;
 }
 
-void buf_add(struct buf *b, const void *bytes, size_t n)
+void buf_add_growing(struct buf *b, const void *bytes, size_t n)
 {
 	char *p = buf_room(b, n);
 
@@ -55,19 +55,9 @@ void buf_add(struct buf *b, const void *bytes, size_t n)
 	b->p[b->n] = '\0';
 }
 
-void buf_add_byte(struct buf *b, unsigned char byte)
-{
-	buf_add(b, &byte, 1);
-}
-
 void buf_add_text(struct buf *b, const char *text)
 {
 	buf_add(b, text, strlen(text));
-}
-
-void buf_add_slice(struct buf *b, struct slice s)
-{
-	buf_add(b, s.p, s.n);
 }
 
 void buf_vaddf(struct buf *b, const char *fmt, va_list ap)
@@ -122,14 +112,6 @@ const char *buf_text(const struct buf *b)
 struct slice buf_slice(const struct buf *b)
 {
 	return (struct slice){ buf_text(b), b->n };
-}
-
-void buf_reset(struct buf *b)
-{
-	b->n = 0;
-	b->is_full = false;
-	if (b->p)
-		b->p[0] = '\0';
 }
 
 void buf_free(struct buf *b)

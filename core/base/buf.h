@@ -22,10 +22,33 @@ struct buf {
 };
 
 void buf_init(struct buf *b, size_t max);
-void buf_add(struct buf *b, const void *bytes, size_t n);
-void buf_add_byte(struct buf *b, unsigned char byte);
+/* buf_add() when the bytes do not fit what is there. */
+void buf_add_growing(struct buf *b, const void *bytes, size_t n);
+
+/* A request is some hundred of these: here, so that they cost no call. */
+static inline void buf_add(struct buf *b, const void *bytes, size_t n)
+{
+	if (n >= b->cap - b->n || b->is_full) {
+		buf_add_growing(b, bytes, n);
+		return;
+	}
+	if (n)
+		memcpy(b->p + b->n, bytes, n);
+	b->n += n;
+	b->p[b->n] = '\0';
+}
+
+static inline void buf_add_byte(struct buf *b, unsigned char byte)
+{
+	buf_add(b, &byte, 1);
+}
+
+static inline void buf_add_slice(struct buf *b, struct slice s)
+{
+	buf_add(b, s.p, s.n);
+}
+
 void buf_add_text(struct buf *b, const char *text);
-void buf_add_slice(struct buf *b, struct slice s);
 void buf_addf(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 void buf_vaddf(struct buf *b, const char *fmt, va_list ap) PRINTF_LIKE(2, 0);
 /* Make room for n more bytes and return where they go (NULL at the maximum);
@@ -35,7 +58,15 @@ char *buf_room(struct buf *b, size_t n);
 void buf_eat(struct buf *b, size_t n);
 const char *buf_text(const struct buf *b);
 struct slice buf_slice(const struct buf *b);
-void buf_reset(struct buf *b);
+
+static inline void buf_reset(struct buf *b)
+{
+	b->n = 0;
+	b->is_full = false;
+	if (b->p)
+		b->p[0] = '\0';
+}
+
 void buf_free(struct buf *b);
 
 /* Little-endian and LEB128 writers used by the binary formats. */

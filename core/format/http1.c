@@ -32,7 +32,8 @@ static void take(struct slice *in, size_t n)
 static bool is_token(struct slice s)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (s.p[i] <= ' ' || s.p[i] == 127 || strchr("()<>@,;:\\\"/[]?={}", s.p[i]))
+		if ((s.p[i] < 'A' || s.p[i] > 'Z') &&
+			(s.p[i] <= ' ' || s.p[i] == 127 || strchr("()<>@,;:\\\"/[]?={}", s.p[i])))
 			return false;
 	return s.n > 0;
 }
@@ -280,22 +281,15 @@ static enum http1_event frame(struct http1 *p, bool has_coding)
 	return HTTP1_HEAD;
 }
 
-/* Reads a head that begins at b.p. HTTP1_MORE: it is not whole. */
-static enum http1_event read_head(struct http1 *p, struct slice b, size_t *ret_n)
+/* The fields from *at on; moves it behind the empty line. */
+static enum http1_event read_fields(
+	struct http1 *p, const char *base, const char **io_at, const char *end, bool *has_coding)
 {
 	struct http1_head *h = &p->head;
-	const char *end = b.p + b.n, *at, *nl = memchr(b.p, '\n', b.n);
-	bool has_coding = false;
+	const char *at = *io_at;
 
-	if (!nl)
-		return HTTP1_MORE;
-	*h = (struct http1_head){ 0 };
-	at = nl + 1;
-	if (!(p->is_answer ? read_status_line(h, trimmed(b.p, nl))
-			   : read_request_line(h, trimmed(b.p, nl))))
-		return HTTP1_LOSING;
 	for (;;) {
-		const char *colon, *why;
+		const char *colon, *why, *nl;
 
 		if (at < end && *at == '\n')
 			break;
@@ -314,15 +308,100 @@ static enum http1_event read_head(struct http1 *p, struct slice b, size_t *ret_n
 
 				while (n && (at[n - 1] == ' ' || at[n - 1] == '\t'))
 					n--;
-				add_span(p, b.p, at, n, v);
-				why = may_matter(*at) ? read_field(h, at, n, v, &has_coding) : NULL;
+				add_span(p, base, at, n, v);
+				why = may_matter(*at) ? read_field(h, at, n, v, has_coding) : NULL;
 				if (why)
 					return refuse(p, why);
 			}
 		}
 		at = nl + 1;
 	}
-	*ret_n = (size_t)(at + 1 - b.p);
+	*io_at = at + 1;
+	return HTTP1_HEAD;
+}
+
+/* ---- the same fields again */
+
+static struct slice slice_at(const char *base, uint32_t at, size_t n)
+{
+	return n ? (struct slice){ base + at, n } : (struct slice){ 0 };
+}
+
+/* line_n: the start line's bytes. True when the fields behind it are those of the memo. */
+static bool recall(struct http1 *p, const char *base, size_t line_n, size_t rest_n)
+{
+	const struct http1_memo *m = p->memo;
+	const char *fields = base + line_n;
+	struct http1_head first = p->head;
+
+	if (!m || !m->n || m->n > rest_n || m->has_spans != (p->spans != NULL) ||
+		memcmp(fields, m->bytes, m->n) != 0)
+		return false;
+	p->head = m->head;
+	p->head.method = first.method;
+	p->head.target = first.target;
+	p->head.status = first.status;
+	p->head.version = first.version;
+	p->head.host = slice_at(fields, m->host_at, m->head.host.n);
+	p->head.content_type = slice_at(fields, m->content_type_at, m->head.content_type.n);
+	p->head.upgrade = slice_at(fields, m->upgrade_at, m->head.upgrade.n);
+	for (uint32_t i = 0; p->spans && i < p->head.field_count; i++)
+		p->spans[i] = (struct http_span){ m->spans[i].name_at + (uint32_t)line_n,
+			m->spans[i].name_n, m->spans[i].value_at + (uint32_t)line_n,
+			m->spans[i].value_n };
+	return true;
+}
+
+static void memorise(
+	struct http1 *p, const char *base, size_t line_n, size_t fields_n, bool has_coding)
+{
+	struct http1_memo *m = p->memo;
+	const char *fields = base + line_n;
+	const struct http1_head *h = &p->head;
+
+	if (!m || fields_n > HTTP1_MEMO_BYTES || h->field_count > HTTP1_MEMO_FIELDS || h->has_fold)
+		return;
+	m->n = (uint32_t)fields_n;
+	m->has_spans = p->spans != NULL;
+	m->has_coding = has_coding;
+	m->head = *h;
+	m->host_at = h->host.n ? (uint32_t)(h->host.p - fields) : 0;
+	m->content_type_at = h->content_type.n ? (uint32_t)(h->content_type.p - fields) : 0;
+	m->upgrade_at = h->upgrade.n ? (uint32_t)(h->upgrade.p - fields) : 0;
+	for (uint32_t i = 0; p->spans && i < h->field_count; i++)
+		m->spans[i] = (struct http_span){ p->spans[i].name_at - (uint32_t)line_n,
+			p->spans[i].name_n, p->spans[i].value_at - (uint32_t)line_n,
+			p->spans[i].value_n };
+	memcpy(m->bytes, fields, fields_n);
+}
+
+/* Reads a head that begins at b.p. HTTP1_MORE: it is not whole. */
+static enum http1_event read_head(struct http1 *p, struct slice b, size_t *ret_n)
+{
+	struct http1_head *h = &p->head;
+	const char *end = b.p + b.n, *at, *nl = memchr(b.p, '\n', b.n);
+	bool has_coding = false;
+	size_t line_n;
+
+	if (!nl)
+		return HTTP1_MORE;
+	*h = (struct http1_head){ 0 };
+	at = nl + 1;
+	line_n = (size_t)(at - b.p);
+	if (!(p->is_answer ? read_status_line(h, trimmed(b.p, nl))
+			   : read_request_line(h, trimmed(b.p, nl))))
+		return HTTP1_LOSING;
+	if (recall(p, b.p, line_n, b.n - line_n)) {
+		at += p->memo->n;
+		has_coding = p->memo->has_coding;
+	} else {
+		enum http1_event event = read_fields(p, b.p, &at, end, &has_coding);
+
+		if (event != HTTP1_HEAD)
+			return event;
+		memorise(p, b.p, line_n, (size_t)(at - b.p) - line_n, has_coding);
+	}
+	*ret_n = (size_t)(at - b.p);
 	h->bytes = (struct slice){ b.p, *ret_n };
 	return frame(p, has_coding);
 }

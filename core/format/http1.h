@@ -6,7 +6,8 @@
  * are borrowed until the next call. Kept is at most an unfinished head, HTTP1_HEAD_MAX
  * bytes. Lengths that are not plain numbers, or conflict, are refused and never
  * guessed: the side is bad from there on. Tolerated: bare LF, empty lines before a
- * message, folded fields, blanks around names and in targets. One thread.
+ * message, folded fields, blanks around names and in targets. A memo makes heads
+ * quick whose fields are, byte for byte, those of the head before. One thread.
  */
 #ifndef REPROD_HTTP1_H
 #define REPROD_HTTP1_H
@@ -16,6 +17,8 @@
 #define HTTP1_HEAD_MAX 65536 /* of a head, of a trailer section */
 #define HTTP1_FIELDS_MAX 256
 #define HTTP1_CHUNK_LINE_MAX 4096
+#define HTTP1_MEMO_BYTES 1024
+#define HTTP1_MEMO_FIELDS 32
 
 /* A field, as offsets into the head's bytes. */
 struct http_span {
@@ -57,8 +60,20 @@ struct http1_head {
 	uint64_t length;
 };
 
+/* The fields of one head and what they say. Zeroed: none. May serve several
+ * connections in turn, but either requests or answers. */
+struct http1_memo {
+	uint32_t n; /* bytes from behind the start line to the empty line's end */
+	bool has_spans, has_coding;
+	struct http1_head head; /* without what the start line says */
+	uint32_t host_at, content_type_at, upgrade_at;
+	struct http_span spans[HTTP1_MEMO_FIELDS]; /* offsets in bytes */
+	char bytes[HTTP1_MEMO_BYTES];
+};
+
 struct http1 {
 	bool is_answer;
+	struct http1_memo *memo; /* the caller's; NULL: none */
 	enum http1_phase phase;
 	struct http_span *spans; /* room for HTTP1_FIELDS_MAX; NULL: fields are not listed */
 	struct buf partial; /* an unfinished head */

@@ -6,7 +6,8 @@ bool httpcache_init(struct httpcache *c, uint64_t seed)
 {
 	*c = (struct httpcache){ .seed = seed };
 	c->slots = calloc(HTTPCACHE_SLOTS, sizeof(struct httpcache_entry *));
-	return c->slots != NULL;
+	c->seen = calloc(HTTPCACHE_SLOTS, sizeof(*c->seen));
+	return c->slots && c->seen;
 }
 
 /* The bytes are as secret as the traffic. */
@@ -23,6 +24,7 @@ void httpcache_free(struct httpcache *c)
 	for (size_t i = 0; c->slots && i < HTTPCACHE_SLOTS; i++)
 		forget(c->slots[i]);
 	free(c->slots);
+	free(c->seen);
 	*c = (struct httpcache){ 0 };
 }
 
@@ -56,6 +58,15 @@ uint64_t httpcache_hash(const struct httpcache *c, const struct raw_field *field
 	return add(add(c->seed, c->seed, field->name), c->seed, field->value);
 }
 
+bool httpcache_is_again(struct httpcache *c, uint64_t hash)
+{
+	uint32_t *seen = &c->seen[hash % HTTPCACHE_SLOTS], part = (uint32_t)(hash >> 32);
+	bool is_again = *seen == part;
+
+	*seen = part;
+	return is_again;
+}
+
 const struct httpcache_entry *httpcache_find(
 	struct httpcache *c, uint64_t hash, const struct raw_field *field)
 {
@@ -85,7 +96,7 @@ void httpcache_put(struct httpcache *c, uint64_t hash, const struct raw_field *f
 {
 	size_t pieces = made->piece_count * sizeof(struct http_piece);
 	size_t size = sizeof(*made) + pieces + field->name.n + field->value.n + made->text.n +
-		      made->bytes.n;
+		      made->bytes.n + made->route.n;
 	struct httpcache_entry *entry = size <= HTTPCACHE_ENTRY_MAX ? malloc(size) : NULL;
 
 	if (!entry)
@@ -104,6 +115,7 @@ void httpcache_put(struct httpcache *c, uint64_t hash, const struct raw_field *f
 	entry->value = place(&at, field->value);
 	entry->text = place(&at, made->text);
 	entry->bytes = place(&at, made->bytes);
+	entry->route = place(&at, made->route);
 	forget(c->slots[hash % HTTPCACHE_SLOTS]);
 	c->slots[hash % HTTPCACHE_SLOTS] = entry;
 }

@@ -1,9 +1,10 @@
 /*
- * httpcache.h - headers scrubbed before, by their very bytes.
+ * httpcache.h - headers and targets scrubbed before, by their very bytes.
  *
  * Direct-mapped: a newcomer takes the place of what was there. At most
- * HTTPCACHE_SLOTS entries of HTTPCACHE_ENTRY_MAX bytes. Headers with credentials are
- * never put in. Hits change speed only. Private to the HTTP scrubber.
+ * HTTPCACHE_SLOTS entries of HTTPCACHE_ENTRY_MAX bytes. What carries credentials is
+ * never put in. Hits change speed only. Private to the HTTP scrubber. A target is a
+ * field with the method as its name, in a cache of its own.
  */
 #ifndef REPROD_HTTPCACHE_H
 #define REPROD_HTTPCACHE_H
@@ -27,17 +28,22 @@ struct httpcache_entry {
 	struct slice text, bytes;
 	const struct http_piece *pieces;
 	size_t piece_count;
+	struct slice route; /* of a target */
 	uint32_t literal_place; /* number in the report of a value that is text; 0: none */
 };
 
 struct httpcache {
 	struct httpcache_entry **slots;
+	uint32_t *seen; /* a part of the hash of what was asked for last */
 	uint64_t seed;
 	uint64_t hits, misses;
 };
 
 bool httpcache_init(struct httpcache *c, uint64_t seed) MUST_USE;
 uint64_t httpcache_hash(const struct httpcache *c, const struct raw_field *field);
+/* True when it was asked for before, as far as is known: what comes once is not worth
+ * its place. */
+bool httpcache_is_again(struct httpcache *c, uint64_t hash);
 /* NULL when it is not there. */
 const struct httpcache_entry *httpcache_find(
 	struct httpcache *c, uint64_t hash, const struct raw_field *field);

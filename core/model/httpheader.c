@@ -346,7 +346,7 @@ static bool scrub_header(struct httpscrub *s, struct sheet *to, const struct raw
 	char folded[NAME_MAX_BYTES];
 	struct slice name = fold(field->name, folded);
 	bool is_long = field->name.n > NAME_MAX_BYTES;
-	bool is_name = !is_long && httpname_is_key(name);
+	bool is_name = !is_long && http_key(s, name).is_key;
 	enum header_kind kind = httpname_header(name);
 	struct http_place place = { .scope = POLICY_HEADER,
 		.name = name,

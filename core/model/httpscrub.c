@@ -7,7 +7,7 @@
 #include "core/model/places.h"
 #include "core/model/sqlcache.h"
 
-enum { HEAD_BYTES_MAX = 1 << 20, BODY_BYTES_MAX = 8 << 20 };
+enum { HEAD_BYTES_MAX = 1 << 20, BODY_BYTES_MAX = 8 << 20, TARGET_CACHED_MAX = 1024 };
 
 static const struct slice unreadable = { "(unreadable request)", 20 };
 
@@ -19,6 +19,7 @@ void httpscrub_free(struct httpscrub *s)
 	wordset_free(&s->agents);
 	wordset_free(&s->methods);
 	httpcache_free(&s->cache);
+	httpcache_free(&s->targets);
 	httproutes_free(s->own_routes);
 	buf_free(&s->head.text);
 	buf_free(&s->body.text);
@@ -54,7 +55,8 @@ struct httpscrub *httpscrub_new(
 	if (!routes || !wordset_init(&s->headers, httpwords_header, httpwords_header_count) ||
 		!wordset_init(&s->agents, httpwords_agent, httpwords_agent_count) ||
 		!wordset_init(&s->methods, httpwords_methods, httpwords_methods_count) ||
-		!httpcache_init(&s->cache, token_hash(key, SLICE("http cache")))) {
+		!httpcache_init(&s->cache, token_hash(key, SLICE("http cache"))) ||
+		!httpcache_init(&s->targets, token_hash(key, SLICE("http targets")))) {
 		httpscrub_free(s);
 		return NULL;
 	}
@@ -268,12 +270,53 @@ static void put_method(struct httpscrub *s, struct slice method)
 	}
 }
 
+/* What was dropped of it may be a secret: no cache may hold that. */
+static bool is_open(const struct http_piece *pieces, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (pieces[i].action == VALUE_DROPPED)
+			return false;
+	return true;
+}
+
+/* http_target(), unless the same was asked for before. */
+static void put_target(struct httpscrub *s, const struct raw_http *raw)
+{
+	const struct raw_field field = { raw->method, raw->target };
+	bool is_cacheable = !s->is_grpc && !policy_has(s->policy, POLICY_ROUTE) &&
+			    raw->target.n <= TARGET_CACHED_MAX;
+	uint64_t hash = is_cacheable ? httpcache_hash(&s->targets, &field) : 0;
+	const struct httpcache_entry *known =
+		is_cacheable ? httpcache_find(&s->targets, hash, &field) : NULL;
+	size_t text_n = s->head.text.n, bytes_n = s->bytes.n, count = s->head.count;
+	size_t route_n = s->route.n;
+
+	if (known) {
+		http_recall(s, &s->head, known);
+		buf_add_slice(&s->route, known->route);
+		return;
+	}
+	http_target(s, raw->method, raw->target);
+	if (!is_cacheable || !httpcache_is_again(&s->targets, hash) || s->head.is_full ||
+		s->head.text.is_full || s->bytes.is_full || s->route.is_full ||
+		!is_open(s->head.pieces + count, s->head.count - count))
+		return;
+	const struct httpcache_entry made = {
+		.text = { s->head.text.p + text_n, s->head.text.n - text_n },
+		.bytes = { s->bytes.p ? s->bytes.p + bytes_n : NULL, s->bytes.n - bytes_n },
+		.route = { s->route.p + route_n, s->route.n - route_n },
+		.pieces = s->head.pieces ? s->head.pieces + count : NULL,
+		.piece_count = s->head.count - count,
+	};
+	httpcache_put(&s->targets, hash, &field, &made, bytes_n);
+}
+
 static void put_request_line(struct httpscrub *s, const struct raw_http *raw)
 {
 	put_method(s, raw->method);
 	http_text(&s->head, SLICE(" "));
 	buf_add_byte(&s->route, ' ');
-	http_target(s, raw->method, raw->target);
+	put_target(s, raw);
 	http_text(&s->head, raw->version == 20   ? SLICE(" HTTP/2\r\n")
 			    : raw->version == 10 ? SLICE(" HTTP/1.0\r\n")
 						 : SLICE(" HTTP/1.1\r\n"));

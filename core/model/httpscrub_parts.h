@@ -43,7 +43,7 @@ struct httpscrub {
 	struct sqlvalue value;
 	struct wordset headers, agents, methods;
 	struct places *places; /* or NULL */
-	struct httpcache cache;
+	struct httpcache cache, targets;
 	struct http_key keys[HTTP_KEYS];
 	struct sheet head, body;
 	struct buf bytes; /* of all pieces */
@@ -85,7 +85,7 @@ enum value_action http_value(
 struct http_key http_key(struct httpscrub *s, struct slice name);
 /* For the report alone: the number of the place. */
 uint32_t http_count(struct httpscrub *s, const struct http_place *place, enum value_action action);
-/* A header scrubbed before. */
+/* A header or target scrubbed before. */
 void http_recall(struct httpscrub *s, struct sheet *to, const struct httpcache_entry *entry);
 
 /* ---- httptarget.c */

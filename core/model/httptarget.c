@@ -75,7 +75,7 @@ static void put_encoded(struct httpscrub *s, struct sheet *to, const struct http
 			buf_add_slice(&s->out, raw);
 		else
 			encode(plain, is_form, &s->out);
-	} else {
+	} else if (!is_plain(buf_slice(&s->out))) {
 		buf_reset(&s->plain);
 		encode(buf_slice(&s->out), is_form, &s->plain);
 		buf_reset(&s->out);

@@ -4,7 +4,7 @@
 
 #include "core/base/arena.h"
 
-enum { NAME_MAX_BYTES = 256, NAME_BYTES_ALL = 1 << 20 };
+enum { NAME_MAX_BYTES = 256, NAME_BYTES_ALL = 1 << 20, RECENT = 256 };
 
 static const char *const scope_names[POLICY_SCOPES] = {
 	[POLICY_COLUMN] = "columns",
@@ -38,6 +38,7 @@ struct places {
 	struct arena names;
 	struct place *items;
 	size_t count, cap;
+	uint32_t recent[RECENT]; /* ids that were asked for lately, 0: none */
 };
 
 struct places *places_new(size_t cap)
@@ -72,13 +73,31 @@ void places_free(struct places *p)
 	free(p);
 }
 
+/* The ends of a name and its length tell most names apart; a wrong guess costs one
+ * comparison, where the table's hash costs more than all else here. */
+static uint32_t *recent_of(struct places *p, enum policy_scope scope, struct slice name)
+{
+	uint64_t first = 0, last = 0;
+
+	memcpy(&first, name.p, name.n < 8 ? name.n : 8);
+	if (name.n > 8)
+		memcpy(&last, name.p + name.n - 8, 8);
+	first = (first ^ last * 3 ^ name.n << 8 ^ scope) * UINT64_C(0x9e3779b97f4a7c15);
+	return &p->recent[first >> 56];
+}
+
 uint32_t places_id(struct places *p, enum policy_scope scope, struct slice name)
 {
+	uint32_t *recent;
+
 	if (name.n == 0 || name.n > NAME_MAX_BYTES)
 		return scope;
+	recent = recent_of(p, scope, name);
+	if (*recent && p->items[*recent].scope == scope && slice_same(p->items[*recent].name, name))
+		return *recent;
 	void *known = table_get(&p->ids[scope], name);
 	if (known)
-		return (uint32_t)(uintptr_t)known;
+		return *recent = (uint32_t)(uintptr_t)known;
 	if (p->count == p->cap)
 		return scope;
 	name = arena_copy(&p->names, name);
