@@ -62,7 +62,7 @@ endif
 # LTO=0 saves the ten seconds that the link then takes.
 LTO ?= $(if $(filter gcc gcc-%,$(notdir $(CC))),1,0)
 ifeq ($(CONFIG)$(filter -O2,$(CFLAGS)),release-O2)
-HOT_FLAGS := -O3 $(if $(filter 1,$(LTO)),-flto -ffat-lto-objects)
+HOT_FLAGS := -O3 -fomit-frame-pointer $(if $(filter 1,$(LTO)),-flto -ffat-lto-objects)
 LINK_HOT  := $(if $(filter 1,$(LTO)),-O3 -flto=auto)
 LINK_TEST := $(if $(filter 1,$(LTO)),-fno-lto)
 endif
