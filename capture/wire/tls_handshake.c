@@ -216,7 +216,8 @@ static bool take_message(struct tls *t, int side, struct slice *bytes, int64_t n
 	size_t body_n;
 	bool ok;
 
-	collect(&s->message, bytes, s->message.n < MESSAGE_HEADER_N ? MESSAGE_HEADER_N : s->message.n);
+	collect(&s->message, bytes,
+		s->message.n < MESSAGE_HEADER_N ? MESSAGE_HEADER_N : s->message.n);
 	if (s->message.n < MESSAGE_HEADER_N || skip_unwanted(s))
 		return true;
 	body_n = message_body_n(&s->message);

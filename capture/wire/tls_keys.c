@@ -376,7 +376,8 @@ size_t tls_keys_odd_lines(const struct tls_keys *k)
 
 /* ---- for connections */
 
-static struct slice find(const struct tls_keys *k, const unsigned char *random, enum tls_label label)
+static struct slice find(
+	const struct tls_keys *k, const unsigned char *random, enum tls_label label)
 {
 	struct slice key = { (const char *)random, TLS_RANDOM_N };
 	const struct entry *entry = table_get(&k->by_random, key);

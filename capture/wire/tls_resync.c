@@ -12,8 +12,8 @@ bool tls_header_is_valid(const void *header)
 {
 	const unsigned char *h = header;
 
-	return h[0] >= RECORD_CHANGE_CIPHER && h[0] <= RECORD_HEARTBEAT && h[1] == 3 &&
-	       h[2] <= 4 && tls_body_n(h) <= TLS_BODY_MAX;
+	return h[0] >= RECORD_CHANGE_CIPHER && h[0] <= RECORD_HEARTBEAT && h[1] == 3 && h[2] <= 4 &&
+	       tls_body_n(h) <= TLS_BODY_MAX;
 }
 
 size_t tls_body_n(const void *header)
@@ -53,7 +53,8 @@ static bool try_numbers(struct tls *t, struct tls_side *s)
 	const unsigned char *header = (const unsigned char *)s->partial.p;
 	struct slice body = { s->partial.p + TLS_HEADER_N, tls_body_n(header) };
 	uint64_t before = s->cipher.seq, least_n = TLS_HEADER_N + tls_cipher_overhead(&s->cipher);
-	uint64_t from = 1 + s->lost_n / (least_n + TLS_PLAIN_MAX + 256), to = s->lost_n / least_n + 1;
+	uint64_t from = 1 + s->lost_n / (least_n + TLS_PLAIN_MAX + 256),
+		 to = s->lost_n / least_n + 1;
 	size_t n;
 
 	if (to > from + NUMBERS_MAX)
