@@ -197,6 +197,45 @@ static void a_head_has_an_end(void **state)
 	free(text);
 }
 
+/* Heads one after another: the fields of some are those of the head before. */
+static void a_memo_tells_what_reading_does(void **state)
+{
+	static const char *const heads[] = {
+		"GET /a HTTP/1.1\r\nHost: h\r\nA: b\r\n\r\n",
+		"GET /longer HTTP/1.0\r\nHost: h\r\nA: b\r\n\r\n",
+		"GET /longer HTTP/1.0\r\nHost: h\r\nA: c\r\n\r\n",
+		"POST / HTTP/1.1\r\nHost: h\r\nA: c\r\n\r\n",
+		"POST / HTTP/1.1\r\nContent-Length: 0\r\nContent-Type: t\r\n\r\n",
+		"PUT /x HTTP/1.1\r\nContent-Length: 0\r\nContent-Type: t\r\n\r\n",
+		"PUT /x HTTP/1.1\r\nContent-Length: 0\r\nContent-Type: t\r\nB: c\r\n\r\n",
+		"GET /y HTTP/1.1\r\n\r\n",
+		"GET /z/z HTTP/1.1\r\n\r\n",
+	};
+	struct http1_memo *memo = calloc(1, sizeof *memo);
+	struct http_span want_spans[HTTP1_FIELDS_MAX], got_spans[HTTP1_FIELDS_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(heads); i++) {
+		struct http1 want, got;
+		size_t n = strlen(heads[i]);
+
+		http1_init(&want, false);
+		http1_init(&got, false);
+		got.memo = memo;
+		want.spans = want_spans;
+		got.spans = got_spans;
+		assert_int_equal(first_event(&want, heads[i], n), HTTP1_HEAD);
+		assert_int_equal(first_event(&got, heads[i], n), HTTP1_HEAD);
+		assert_memory_equal(&want.head, &got.head, sizeof want.head);
+		assert_memory_equal(
+			want_spans, got_spans, want.head.field_count * sizeof *want_spans);
+		assert_int_equal(want.phase, got.phase);
+		http1_free(&want);
+		http1_free(&got);
+	}
+	free(memo);
+}
+
 static void http_0_9_is_no_request(void **state)
 {
 	struct http1 p;
@@ -214,6 +253,7 @@ int main(void)
 		cmocka_unit_test(cutting_changes_nothing),
 		cmocka_unit_test(lists_fields_with_folds),
 		cmocka_unit_test(a_head_has_an_end),
+		cmocka_unit_test(a_memo_tells_what_reading_does),
 		cmocka_unit_test(http_0_9_is_no_request),
 	};
 

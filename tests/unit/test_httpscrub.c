@@ -87,6 +87,29 @@ static const char *get(struct fixture *x, const char *target)
 	return buf_text(&x->shown);
 }
 
+/* Once as new, once to be put in the cache, then from it. */
+static void a_target_that_came_before_reads_the_same(void **state)
+{
+	static const char *const targets[] = { "/users/4711/orders?name=Ada&n=5", "/",
+		"/users/Ada%20L?token=secret", "/a;jsessionid=1/b" };
+	struct fixture *x = begin(NULL);
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(targets); i++) {
+		char *first = strdup(get(x, targets[i]));
+		uint64_t fingerprint = x->got.fingerprint;
+		uint32_t flags = x->got.flags;
+
+		for (int again = 0; again < 3; again++) {
+			assert_string_equal(get(x, targets[i]), first);
+			assert_true(x->got.fingerprint == fingerprint);
+			assert_int_equal(x->got.flags, flags);
+		}
+		free(first);
+	}
+	end(x);
+}
+
 static const char *post(struct fixture *x, const char *type, const char *body)
 {
 	struct raw_field fields[] = { { SLICE("Content-Type"), slice_of(type) } };
@@ -363,6 +386,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(routes_keep_words_of_an_api_alone),
+		cmocka_unit_test(a_target_that_came_before_reads_the_same),
 		cmocka_unit_test(the_request_is_put_together_again),
 		cmocka_unit_test(credentials_are_dropped_whatever_the_policy_keeps),
 		cmocka_unit_test(headers_stay_in_known_forms),
