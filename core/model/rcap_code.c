@@ -316,7 +316,8 @@ static bool get_values(struct rcap_decoder *d, struct cursor *c, struct request_
 {
 	size_t n = get_count(c, 3);
 
-	if (!grow((void **)&d->values, &d->value_room, n, sizeof(*d->values)))
+	d->is_out_of_memory = !grow((void **)&d->values, &d->value_room, n, sizeof(*d->values));
+	if (d->is_out_of_memory)
 		return false;
 	for (size_t i = 0; i < n && !c->is_short; i++) {
 		uint8_t bits = cursor_u8(c);
@@ -340,7 +341,8 @@ static bool get_edges(struct rcap_decoder *d, struct cursor *c, struct request_r
 {
 	size_t n = get_count(c, 5);
 
-	if (!grow((void **)&d->edges, &d->edge_room, n, sizeof(*d->edges)))
+	d->is_out_of_memory = !grow((void **)&d->edges, &d->edge_room, n, sizeof(*d->edges));
+	if (d->is_out_of_memory)
 		return false;
 	for (size_t i = 0; i < n && !c->is_short; i++) {
 		struct edge *e = &d->edges[i];

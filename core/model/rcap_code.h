@@ -23,6 +23,7 @@ struct rcap_decoder {
 	struct value *values;
 	struct edge *edges;
 	size_t value_room, edge_room;
+	bool is_out_of_memory; /* why the last record did not decode */
 };
 
 /* Append a framed record; buf.is_full tells failure. A request with more than

@@ -559,7 +559,10 @@ enum step rcap_next(struct rcap *r, struct rcap_item *ret, struct err *e)
 			continue;
 		if (step == STEP_ITEM && decode(r, kind, record, ret))
 			return STEP_ITEM;
-		bad_block(r, r->block_offset, "a record is damaged", e);
+		if (r->decoder.is_out_of_memory)
+			err_set(e, ERR_ENV, "out of memory");
+		else
+			bad_block(r, r->block_offset, "a record is damaged", e);
 		return STEP_FAIL;
 	}
 }
