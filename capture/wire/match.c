@@ -122,6 +122,7 @@ static void *on_open(void *data, const struct flow_info *f)
 	}
 	c = calloc(1, sizeof *c);
 	if (!c) {
+		l->lost[LOST_EVICTED]++;
 		l->flows[FLOWS_SILENT]++;
 		return NULL;
 	}
@@ -162,11 +163,18 @@ static bool end_as(struct conn *c, enum ledger_flow kind)
 	return false;
 }
 
+/* Out of memory before anything was known of it. */
+static bool give_up(struct conn *c)
+{
+	c->match->wire.ledger->lost[LOST_EVICTED]++;
+	return end_as(c, FLOWS_SILENT);
+}
+
 static bool open_protocol(struct conn *c, const struct conn_protocol *p)
 {
 	c->state = p->open(&c->match->wire, &c->info);
 	if (!c->state)
-		return end_as(c, FLOWS_SILENT);
+		return give_up(c);
 	c->protocol = p;
 	c->stage = STAGE_READING;
 	return true;
@@ -265,7 +273,7 @@ static bool hold(struct conn *c, int side, struct slice bytes, int64_t time_ns)
 	if (!o) {
 		o = c->opening = calloc(1, sizeof *o);
 		if (!o)
-			return end_as(c, FLOWS_SILENT);
+			return give_up(c);
 		buf_init(&o->bytes[0], DETECT_MAX);
 		buf_init(&o->bytes[1], DETECT_MAX);
 	}
@@ -273,7 +281,7 @@ static bool hold(struct conn *c, int side, struct slice bytes, int64_t time_ns)
 		return end_as(c, FLOWS_OTHER);
 	o->pieces[o->count++] = (struct piece){ bytes.n, time_ns, side };
 	buf_add_slice(&o->bytes[side], bytes);
-	return true;
+	return !o->bytes[side].is_full || give_up(c);
 }
 
 /* What was held goes to the protocol as it came. */
