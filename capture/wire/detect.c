@@ -2,8 +2,9 @@
 
 #include "capture/wire/http2.h"
 #include "capture/wire/pgdetect.h"
+#include "core/format/http1.h"
 
-enum { METHOD_MAX = 24 };
+enum { METHOD_MAX = 32 };
 
 static bool begins(struct slice b, const char *word)
 {
@@ -24,8 +25,9 @@ static size_t method_n(struct slice b)
 {
 	size_t n = 0;
 
-	while (n < b.n && n <= METHOD_MAX &&
-		((b.p[n] >= 'A' && b.p[n] <= 'Z') || b.p[n] == '-' || b.p[n] == '_'))
+	/* Any token (RFC 9110, 5.6.2). */
+	while (n < b.n && n <= METHOD_MAX && b.p[n] > ' ' && b.p[n] < 127 &&
+		!strchr("()<>@,;:\\\"/[]?={}", b.p[n]))
 		n++;
 	return n;
 }
@@ -50,9 +52,14 @@ static struct slice first_line(struct slice b)
 
 static bool ends_with_version(struct slice line)
 {
-	if (line.n && line.p[line.n - 1] == '\r')
+	while (line.n && (line.p[line.n - 1] == '\r' || line.p[line.n - 1] == ' '))
 		line.n--;
 	return line.n > 9 && memcmp(line.p + line.n - 9, " HTTP/", 6) == 0;
+}
+
+static bool names_a_version(struct slice line)
+{
+	return memmem(line.p, line.n, "HTTP/", 5) != NULL;
 }
 
 static enum detect request_line(struct slice b)
@@ -75,7 +82,7 @@ static enum detect request_line(struct slice b)
 	line = first_line(b);
 	if (!line.n)
 		return b.n < DETECT_MAX ? DETECT_MORE : DETECT_NONE;
-	return ends_with_version(line) ? DETECT_HTTP : DETECT_NONE;
+	return names_a_version(line) ? DETECT_HTTP : DETECT_NONE;
 }
 
 static bool is_status_line(struct slice b)
@@ -118,6 +125,18 @@ enum detect detect_server(struct slice b)
 
 /* ---- in the middle */
 
+/* Its line may go on in the next packet, or have been cut by the snapshot length. */
+static bool is_request_chunk(struct slice chunk)
+{
+	size_t n = method_n(chunk);
+	struct slice line = first_line(chunk);
+
+	if (line.n)
+		return n && ends_with_version(line);
+	return n < chunk.n && is_known_method((struct slice){ chunk.p, n }) &&
+	       http1_is_request_line(chunk);
+}
+
 /* HTTP/2 has no words to go by: a chain of frames, and a HEADERS that tells its sender
  * when nothing else does. */
 static bool is_http2_chunk(struct slice chunk, int side, int client, bool *ret_is_client)
@@ -156,7 +175,7 @@ enum detect detect_chunk(struct slice chunk, int side, int client, bool *ret_is_
 		return chunk.p[5] == 1 ? DETECT_TLS : DETECT_TLS_LATE;
 	if (is_tls(chunk, 0x17) && chunk.n > 5 && chunk.p[2] == 3)
 		return DETECT_TLS_LATE;
-	if (method_n(chunk) && ends_with_version(first_line(chunk)))
+	if (is_request_chunk(chunk))
 		return DETECT_HTTP;
 	if (is_status_line(chunk)) {
 		*ret_is_client = false;

@@ -59,8 +59,7 @@ static bool begin_one(struct http_conn *c)
 	for (int i = 0; i < 2; i++) {
 		http1_init(&c->side[i], i == 1);
 		if (c->wire->http)
-			c->side[i].memo =
-				&c->wire->http->memos[c->wire->sessions % HTTP_MEMOS][i];
+			c->side[i].memo = &c->wire->http->memos[c->wire->sessions % HTTP_MEMOS][i];
 		if (c->info.is_joined_late)
 			http1_lose(&c->side[i]);
 	}
@@ -147,7 +146,7 @@ static enum ledger_flow kind_of(const struct http_conn *c)
 	case HTTP_REFUSED:
 		return FLOWS_HTTP_REFUSED;
 	default:
-		return FLOWS_HTTP;
+		return c->was_refused ? FLOWS_HTTP_REFUSED : FLOWS_HTTP;
 	}
 }
 

@@ -115,10 +115,14 @@ static void open_request(struct http_conn *c, const struct http1 *p, int64_t tim
 	x->is_chunked = h->is_chunked;
 	x->is_head_request = slice_is(h->method, "HEAD");
 	x->is_connect = slice_is(h->method, "CONNECT");
-	x->method = span_in(h->bytes, h->method);
-	x->target = span_in(h->bytes, h->target);
-	x->authority = span_in(h->bytes, h->host);
-	http_exchange_keep_head(c, x, h->bytes, p->spans, h->field_count);
+	if (h->target.n) {
+		x->method = span_in(h->bytes, h->method);
+		x->target = span_in(h->bytes, h->target);
+		x->authority = span_in(h->bytes, h->host);
+		http_exchange_keep_head(c, x, h->bytes, p->spans, h->field_count);
+	} else {
+		x->flags |= REQUEST_TEXT_UNKNOWN;
+	}
 	if (h->has_fold)
 		unfold(x);
 	push(c, x);
@@ -247,6 +251,19 @@ static void count_wire(struct http_conn *c, bool from_client, size_t n, int64_t 
 	}
 }
 
+/* Its end is not known, and nothing of the client's behind it: the answer is. */
+static void refuse_request(struct http_conn *c)
+{
+	struct http_exchange *x = being_read(c, true);
+
+	c->was_refused = true;
+	if (!x)
+		return;
+	x->is_asked = true;
+	x->is_body_cut = true;
+	emit_finished(c);
+}
+
 /* What goes on in the event, after the bytes it took were counted. */
 static void on_event(struct http_conn *c, struct http1 *p, enum http1_event event, int64_t time_ns)
 {
@@ -268,7 +285,10 @@ static void on_event(struct http_conn *c, struct http1 *p, enum http1_event even
 		c->resyncs++;
 		break;
 	case HTTP1_BAD:
-		stop(c, HTTP_REFUSED, 0, time_ns);
+		if (p->is_answer)
+			stop(c, HTTP_REFUSED, 0, time_ns);
+		else
+			refuse_request(c);
 		break;
 	default:
 		break;
@@ -315,6 +335,17 @@ void http1_pair_bytes(struct http_conn *c, bool from_client, struct slice bytes,
 		http2_bytes(c, from_client, bytes, time_ns);
 }
 
+/* Packets are missing inside a head: what came of it is a message all the same. */
+static void tell_cut_head(struct http_conn *c, struct http1 *p, int64_t time_ns)
+{
+	struct http_span spans[HTTP1_FIELDS_MAX];
+
+	p->spans = p->is_answer ? NULL : spans;
+	if (http1_cut_head(p))
+		on_head(c, p, time_ns);
+	p->spans = NULL;
+}
+
 static void lose_request(struct http_conn *c)
 {
 	struct http_exchange *x = being_read(c, true);
@@ -344,12 +375,16 @@ static void lose_answer(struct http_conn *c, int64_t time_ns)
 void http1_pair_gap(struct http_conn *c, bool from_client, uint64_t missing_n, int64_t time_ns)
 {
 	struct http1 *p = &c->side[from_client ? 0 : 1];
-	struct http_exchange *x = being_read(c, from_client);
+	struct http_exchange *x;
 
 	if (p->phase == HTTP1_LOST) {
 		c->was_answer_lost = c->was_answer_lost || !from_client;
 		return;
 	}
+	tell_cut_head(c, p, time_ns);
+	if (c->mode != HTTP_ONE)
+		return;
+	x = being_read(c, from_client);
 	if (!http1_gap(p, missing_n)) {
 		c->resyncs++;
 		if (from_client)
@@ -373,6 +408,10 @@ void http1_pair_gap(struct http_conn *c, bool from_client, uint64_t missing_n, i
 
 void http1_pair_end(struct http_conn *c, uint32_t flags, int64_t time_ns)
 {
+	/* An answer whose head never ended has a status; a request is none yet. */
+	if (c->side[1].phase == HTTP1_IN_HEAD)
+		http1_pair_gap(c, false, 0, time_ns);
+	c->resyncs += c->side[0].phase == HTTP1_IN_HEAD;
 	if (http1_close(&c->side[0]))
 		end_request(c);
 	if (http1_close(&c->side[1])) {

@@ -67,6 +67,7 @@ struct http_conn {
 	bool is_stray; /* the answer that is being read belongs to no request */
 	bool is_pipelined; /* the client was seen to ask before it was answered */
 	bool was_answer_lost; /* a boundary of the server's side is missing */
+	bool was_refused; /* the client's side has no boundaries any more */
 	struct http2 *two;
 };
 

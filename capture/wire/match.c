@@ -22,6 +22,7 @@ struct opening {
 	struct buf bytes[2]; /* of each side */
 	struct piece pieces[PIECES_MAX];
 	size_t count;
+	bool is_unknown; /* the client's say nothing: the server's may */
 };
 
 enum stage {
@@ -327,6 +328,17 @@ static bool begin_reading(struct conn *c, enum detect what, struct slice first, 
 	}
 }
 
+/* What no client of a known protocol says may still be answered as one: with 400. */
+static bool wait_for_server(struct conn *c, int side, struct slice bytes, int64_t time_ns)
+{
+	if (c->opening && c->opening->bytes[!side].n)
+		return end_as(c, FLOWS_OTHER);
+	if (bytes.n && !hold(c, side, bytes, time_ns))
+		return false;
+	c->opening->is_unknown = true;
+	return true;
+}
+
 static bool open_by_first_bytes(struct conn *c, int side, struct slice bytes, int64_t time_ns)
 {
 	bool is_client = side == c->info.client, is_inside = c->info.is_tls;
@@ -339,6 +351,9 @@ static bool open_by_first_bytes(struct conn *c, int side, struct slice bytes, in
 		first = buf_slice(&c->opening->bytes[side]);
 	}
 	what = is_client ? detect_client(first) : detect_server(first);
+	if (what == DETECT_NONE && is_client && !c->info.is_tls)
+		return wait_for_server(
+			c, side, first.p == bytes.p ? bytes : (struct slice){ 0 }, time_ns);
 	if (what == DETECT_MORE)
 		return first.p != bytes.p || hold(c, side, bytes, time_ns);
 	/* The server's bytes came after some of the client's: those decide. */
@@ -434,6 +449,8 @@ static enum ledger_flow kind_of_unread(const struct conn *c)
 {
 	if (c->tls)
 		return c->is_pg_port ? FLOWS_ENCRYPTED : FLOWS_TLS;
+	if (c->opening && c->opening->is_unknown)
+		return FLOWS_OTHER;
 	return c->late_chunks >= 64 ? FLOWS_OTHER : FLOWS_SILENT;
 }
 

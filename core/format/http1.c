@@ -5,7 +5,7 @@
 void http1_init(struct http1 *p, bool is_answer)
 {
 	*p = (struct http1){ .is_answer = is_answer };
-	buf_init(&p->partial, HTTP1_HEAD_MAX + 1);
+	buf_init(&p->partial, HTTP1_HEAD_MAX + 4);
 }
 
 void http1_free(struct http1 *p)
@@ -55,8 +55,27 @@ static struct slice trimmed(const char *from, const char *to)
 	return (struct slice){ from, (size_t)(to - from) };
 }
 
+/* A method in capitals and a version that is not where it should be, as in "GET /HTTP/1.1"
+ * or "GET / HTTP/1.": servers answer it, though mostly with 400. */
+static bool read_odd_request_line(struct http1_head *h, struct slice line)
+{
+	const char *end = line.p + line.n, *p = line.p, *version;
+
+	while (p < end && ((*p >= 'A' && *p <= 'Z') || *p == '-' || *p == '_'))
+		p++;
+	if (p - line.p < 3 || p - line.p > 32 || p == end || *p != ' ')
+		return false;
+	h->version = 10;
+	h->method = (struct slice){ line.p, (size_t)(p - line.p) };
+	h->target = trimmed(p, end);
+	version = memmem(h->target.p, h->target.n, "HTTP/", 5);
+	if (version && version > h->target.p && version[-1] == ' ')
+		h->target = trimmed(p, version);
+	return version != NULL;
+}
+
 /* RFC 9112, 3. A target with blanks in it is kept whole. */
-static bool read_request_line(struct http1_head *h, struct slice line)
+static bool read_plain_request_line(struct http1_head *h, struct slice line)
 {
 	const char *end = line.p + line.n, *blank = memchr(line.p, ' ', line.n);
 
@@ -68,13 +87,18 @@ static bool read_request_line(struct http1_head *h, struct slice line)
 	return h->version && h->target.n && h->method.n <= 32 && is_token(h->method);
 }
 
+static bool read_request_line(struct http1_head *h, struct slice line)
+{
+	return read_plain_request_line(h, line) || read_odd_request_line(h, line);
+}
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
 }
 
 /* RFC 9112, 4. */
-static bool read_status_line(struct http1_head *h, struct slice line)
+static bool read_plain_status_line(struct http1_head *h, struct slice line)
 {
 	const char *p = line.p;
 
@@ -87,11 +111,39 @@ static bool read_status_line(struct http1_head *h, struct slice line)
 	return h->version && h->status >= 100;
 }
 
+/* More blanks, or a version that nobody speaks: it is the answer all the same. */
+static bool read_odd_status_line(struct http1 *p, struct slice line)
+{
+	const char *end = line.p + line.n, *at = line.p + 5, *blank = memchr(line.p, ' ', line.n);
+	char plain[12] = "HTTP/1.1 200";
+
+	if (!blank || line.n < 10 || memcmp(line.p, "HTTP/", 5) != 0 || !is_digit(*at))
+		return false;
+	for (; at < blank; at++)
+		if (!is_digit(*at) && *at != '.')
+			return false;
+	while (at < end && *at == ' ')
+		at++;
+	if (end - at < 3 || (end - at > 3 && at[3] != ' '))
+		return false;
+	memcpy(plain + 9, at, 3);
+	if (blank - line.p != 8 || !version_of(line.p))
+		p->refusal = "a version of HTTP that does not exist";
+	return read_plain_status_line(&p->head, (struct slice){ plain, sizeof plain });
+}
+
+static bool read_start_line(struct http1 *p, struct slice line)
+{
+	if (!p->is_answer)
+		return read_request_line(&p->head, line);
+	return read_plain_status_line(&p->head, line) || read_odd_status_line(p, line);
+}
+
 bool http1_is_status_line(struct slice b)
 {
 	struct http1_head h;
 
-	return b.n >= 12 && read_status_line(&h, (struct slice){ b.p, 12 });
+	return b.n >= 12 && read_plain_status_line(&h, (struct slice){ b.p, 12 });
 }
 
 bool http1_is_request_line(struct slice b)
@@ -103,7 +155,7 @@ bool http1_is_request_line(struct slice b)
 	if (!blank || b.p + b.n - blank < 2)
 		return false;
 	if (nl)
-		return read_request_line(&h, trimmed(b.p, nl));
+		return read_plain_request_line(&h, trimmed(b.p, nl));
 	/* The line goes on in the next segment: a method in capitals, then a target. */
 	for (const char *p = b.p; p < blank; p++)
 		if (!((*p >= 'A' && *p <= 'Z') || *p == '-' || *p == '_'))
@@ -263,12 +315,13 @@ static enum http1_event frame(struct http1 *p, bool has_coding)
 
 	if (p->is_answer && (h->status < 200 || h->status == 204 || h->status == 304)) {
 		p->phase = HTTP1_ENDING;
+	} else if (p->refusal) {
+		p->phase = HTTP1_REFUSING;
 	} else if (h->is_chunked) {
 		p->phase = HTTP1_IN_CHUNK_LINE;
 	} else if (has_coding) {
-		if (!p->is_answer)
-			return refuse(p, "a request whose Transfer-Encoding has no end");
-		p->phase = HTTP1_UNTIL_CLOSE;
+		p->phase = p->is_answer ? HTTP1_UNTIL_CLOSE : HTTP1_REFUSING;
+		p->refusal = p->is_answer ? NULL : "a request whose Transfer-Encoding has no end";
 	} else if (h->has_length) {
 		p->left = h->length;
 		p->phase = h->length ? HTTP1_IN_LENGTH : HTTP1_ENDING;
@@ -310,8 +363,8 @@ static enum http1_event read_fields(
 					n--;
 				add_span(p, base, at, n, v);
 				why = may_matter(*at) ? read_field(h, at, n, v, has_coding) : NULL;
-				if (why)
-					return refuse(p, why);
+				if (why && !p->refusal)
+					p->refusal = why;
 			}
 		}
 		at = nl + 1;
@@ -359,7 +412,8 @@ static void memorise(
 	const char *fields = base + line_n;
 	const struct http1_head *h = &p->head;
 
-	if (!m || fields_n > HTTP1_MEMO_BYTES || h->field_count > HTTP1_MEMO_FIELDS || h->has_fold)
+	if (!m || p->refusal || h->has_fold || fields_n > HTTP1_MEMO_BYTES ||
+		h->field_count > HTTP1_MEMO_FIELDS)
 		return;
 	m->n = (uint32_t)fields_n;
 	m->has_spans = p->spans != NULL;
@@ -386,10 +440,10 @@ static enum http1_event read_head(struct http1 *p, struct slice b, size_t *ret_n
 	if (!nl)
 		return HTTP1_MORE;
 	*h = (struct http1_head){ 0 };
+	p->refusal = NULL;
 	at = nl + 1;
 	line_n = (size_t)(at - b.p);
-	if (!(p->is_answer ? read_status_line(h, trimmed(b.p, nl))
-			   : read_request_line(h, trimmed(b.p, nl))))
+	if (!read_start_line(p, trimmed(b.p, nl)))
 		return HTTP1_LOSING;
 	if (recall(p, b.p, line_n, b.n - line_n)) {
 		at += p->memo->n;
@@ -433,6 +487,47 @@ static size_t head_end(struct http1 *p, struct slice in, bool *is_end)
 	return *is_end ? (size_t)(at - in.p) : in.n;
 }
 
+/* Makes a head of what came of one: up to its last whole line. An answer's status line
+ * may be cut behind the status. */
+static bool end_partial(struct http1 *p)
+{
+	struct buf *b = &p->partial;
+	const char *nl = memrchr(b->p, '\n', b->n);
+
+	if (nl)
+		b->n = (size_t)(nl + 1 - b->p);
+	else if (p->is_answer && http1_is_status_line(buf_slice(b)))
+		buf_add(b, "\r\n", 2);
+	else
+		return false;
+	buf_add(b, "\r\n", 2);
+	return !b->is_full;
+}
+
+bool http1_cut_head(struct http1 *p)
+{
+	size_t n;
+
+	if (p->phase != HTTP1_IN_HEAD || !p->partial.n)
+		return false;
+	if (end_partial(p)) {
+		enum http1_event event = read_head(p, buf_slice(&p->partial), &n);
+
+		/* Where it ends is not known, whatever its length says. */
+		p->phase = HTTP1_IN_HEAD;
+		p->refusal = NULL;
+		p->head.is_cut = true;
+		return event == HTTP1_HEAD;
+	}
+	if (p->is_answer || !http1_is_request_line(buf_slice(&p->partial)))
+		return false;
+	p->head = (struct http1_head){ .bytes = buf_slice(&p->partial), .is_cut = true };
+	p->head.version = 11;
+	p->head.method.p = p->partial.p;
+	p->head.method.n = (size_t)((char *)memchr(p->partial.p, ' ', p->partial.n) - p->partial.p);
+	return true;
+}
+
 static enum http1_event lose(struct http1 *p, struct slice *in)
 {
 	http1_lose(p);
@@ -446,8 +541,14 @@ static enum http1_event collect(struct http1 *p, struct slice *in)
 	size_t n = head_end(p, *in, &is_end), read_n;
 	enum http1_event event;
 
-	if (n > HTTP1_HEAD_MAX - p->partial.n)
-		return refuse(p, "a head over 64 KiB");
+	if (n > HTTP1_HEAD_MAX - p->partial.n) {
+		buf_add(&p->partial, in->p, HTTP1_HEAD_MAX - p->partial.n);
+		if (!http1_cut_head(p))
+			return refuse(p, "a head over 64 KiB");
+		p->refusal = "a head over 64 KiB";
+		p->phase = HTTP1_REFUSING;
+		return HTTP1_HEAD;
+	}
 	buf_add(&p->partial, in->p, n);
 	take(in, n);
 	if (p->partial.is_full)
@@ -461,10 +562,8 @@ static enum http1_event collect(struct http1 *p, struct slice *in)
 /* An unfinished first line that can't become one is not waited for. */
 static bool may_begin(const struct http1 *p, struct slice in)
 {
-	static const char status[] = "HTTP/1.";
-
 	if (p->is_answer)
-		return memcmp(in.p, status, in.n < 7 ? in.n : 7) == 0;
+		return memcmp(in.p, "HTTP/", in.n < 5 ? in.n : 5) == 0;
 	for (size_t i = 0; i < in.n && i < 33 && in.p[i] != ' '; i++)
 		if (in.p[i] <= ' ' || in.p[i] > '~' || i == 32)
 			return false;
@@ -618,6 +717,8 @@ static enum http1_event step(struct http1 *p, struct slice *in, int64_t time_ns)
 	case HTTP1_ENDING:
 		p->phase = HTTP1_BETWEEN;
 		return HTTP1_END;
+	case HTTP1_REFUSING:
+		return refuse(p, p->refusal);
 	case HTTP1_LOST:
 		return look_for_boundary(p, in, time_ns);
 	default:

@@ -5,9 +5,11 @@
  * the connection; one event a call, whatever the bytes' cutting. Slices and spans
  * are borrowed until the next call. Kept is at most an unfinished head, HTTP1_HEAD_MAX
  * bytes. Lengths that are not plain numbers, or conflict, are refused and never
- * guessed: the side is bad from there on. Tolerated: bare LF, empty lines before a
- * message, folded fields, blanks around names and in targets. A memo makes heads
- * quick whose fields are, byte for byte, those of the head before. One thread.
+ * guessed: the head is told, and the side is bad from there on. Tolerated: bare LF,
+ * empty lines before a message, folded fields, blanks around names and in targets,
+ * and start lines that servers and clients read though they are not well formed. A
+ * memo makes heads quick whose fields are, byte for byte, those of the head before.
+ * One thread.
  */
 #ifndef REPROD_HTTP1_H
 #define REPROD_HTTP1_H
@@ -35,6 +37,7 @@ enum http1_phase {
 	HTTP1_IN_TRAILER,
 	HTTP1_UNTIL_CLOSE,
 	HTTP1_ENDING, /* the next event is HTTP1_END */
+	HTTP1_REFUSING, /* the next event is HTTP1_BAD */
 	HTTP1_OPAQUE, /* another protocol took over */
 	HTTP1_LOST, /* waits for bytes that begin with a message */
 	HTTP1_REFUSED, /* http1.refusal says why */
@@ -56,6 +59,7 @@ struct http1_head {
 	uint16_t status; /* of an answer */
 	uint8_t version; /* 10, 11 */
 	bool is_chunked, has_length, has_fold, is_upgrade;
+	bool is_cut; /* its rest never came: http1_cut_head() */
 	uint32_t field_count; /* at most HTTP1_FIELDS_MAX */
 	uint64_t length;
 };
@@ -95,6 +99,10 @@ enum http1_event http1_next(struct http1 *p, struct slice *in, int64_t time_ns);
 void http1_no_body(struct http1 *p);
 /* Right after HTTP1_HEAD: CONNECT or Upgrade was granted. */
 void http1_opaque(struct http1 *p);
+/* Bytes inside of a head are missing. True: enough of it came to tell the message. The
+ * head is then what whole lines said; a request cut in its first line has no target.
+ * Call before http1_gap(). */
+bool http1_cut_head(struct http1 *p);
 /* False: a message boundary is lost, and what was being read ends here. */
 bool http1_gap(struct http1 *p, uint64_t missing_n) MUST_USE;
 /* Waits for the next message (the connection was joined late). */

@@ -70,18 +70,21 @@ static const struct conversation conversations[] = {
 	{ "no answer", GET("/a") GET("/b"), OK("0", ""), "GET /a 200\nGET /b 0 unanswered\n", 0,
 		FLOWS_HTTP },
 	{ "lengths that differ",
-		"POST /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", "", "", 0,
-		FLOWS_HTTP_REFUSED },
-	{ "a signed length", "POST /a HTTP/1.1\r\nContent-Length: +5\r\n\r\n", "", "", 0,
-		FLOWS_HTTP_REFUSED },
+		"POST /a HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n" GET("/b"),
+		"HTTP/1.1 400 No\r\n\r\n", "POST /a 400 cut\n", 0, FLOWS_HTTP_REFUSED },
+	{ "a signed length", "POST /a HTTP/1.1\r\nContent-Length: +5\r\n\r\n", "",
+		"POST /a 0 unanswered cut\n", 0, FLOWS_HTTP_REFUSED },
 	{ "a negative length", GET("/a"), "HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-		"GET /a 0 unanswered\n", 0, FLOWS_HTTP_REFUSED },
+		"GET /a 200\n", 0, FLOWS_HTTP_REFUSED },
+	{ "of HEAD's answer no length is needed", "HEAD /a HTTP/1.1\r\n\r\n" GET("/b"),
+		"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n" OK("0", ""),
+		"HEAD /a 200\nGET /b 200\n", 0, FLOWS_HTTP },
 	{ "a length of 2^64", "POST /a HTTP/1.1\r\nContent-Length: 18446744073709551616\r\n\r\n",
-		"", "", 0, FLOWS_HTTP_REFUSED },
-	{ "a length in hex", "POST /a HTTP/1.1\r\nContent-Length: 0x10\r\n\r\n", "", "", 0,
-		FLOWS_HTTP_REFUSED },
-	{ "no length at all", "POST /a HTTP/1.1\r\nContent-Length:\r\n\r\n", "", "", 0,
-		FLOWS_HTTP_REFUSED },
+		"", "POST /a 0 unanswered cut\n", 0, FLOWS_HTTP_REFUSED },
+	{ "a length in hex", "POST /a HTTP/1.1\r\nContent-Length: 0x10\r\n\r\n", "",
+		"POST /a 0 unanswered cut\n", 0, FLOWS_HTTP_REFUSED },
+	{ "no length at all", "POST /a HTTP/1.1\r\nContent-Length:\r\n\r\n", "",
+		"POST /a 0 unanswered cut\n", 0, FLOWS_HTTP_REFUSED },
 	{ "a chunk size that overflows", GET("/a"),
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n10000000000000000\r\n",
 		"GET /a 200\n", 0, FLOWS_HTTP_REFUSED },
@@ -89,7 +92,26 @@ static const struct conversation conversations[] = {
 		"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\nx\r\n", "GET /a 200\n",
 		0, FLOWS_HTTP_REFUSED },
 	{ "chunked twice", "POST /a HTTP/1.1\r\nTransfer-Encoding: chunked, chunked\r\n\r\n", "",
-		"", 0, FLOWS_HTTP_REFUSED },
+		"POST /a 0 unanswered cut\n", 0, FLOWS_HTTP_REFUSED },
+	{ "a coding of the request without an end",
+		"POST /a HTTP/1.1\r\nTransfer-Encoding: gzip\r\n\r\n", OK("0", ""),
+		"POST /a 200 cut\n", 0, FLOWS_HTTP_REFUSED },
+	{ "versions that are not where they should be",
+		"GET / HTTP/1.\n\nGET /HTTP/1.1\n\nOPTIONS HTTP/1.1\n\n",
+		OK("0", "") OK("0", "") OK("0", ""),
+		"GET / 200\nGET /HTTP/1.1 200\nOPTIONS HTTP/1.1 200\n", 0, FLOWS_HTTP },
+	{ "an answer in a version that does not exist", GET("/a") GET("/b"),
+		"HTTP/2.1 200 OK\r\nContent-Length: 0\r\n\r\n", "GET /a 200\nGET /b 0 unanswered\n",
+		0, FLOWS_HTTP_REFUSED },
+	{ "two blanks before the status", GET("/a") GET("/b"),
+		"HTTP/1.1  201 OK\r\nContent-Length: 0\r\n\r\n" OK("0", ""),
+		"GET /a 201\nGET /b 200\n", 0, FLOWS_HTTP },
+	{ "a status that is no number", GET("/a"), "HTTP/1.1 20x OK\r\n\r\n",
+		"GET /a 0 unanswered\n", 0, FLOWS_HTTP },
+	{ "an answer whose head never ends", GET("/a"), "HTTP/1.1 200 OK\r\nServer: x\n\r\r\nbody",
+		"GET /a 200 gap\n", 0, FLOWS_HTTP },
+	{ "a request whose head never ends", GET("/a") "GET /b HTTP/1.1\r\nHost:", OK("0", ""),
+		"GET /a 200\n", 0, FLOWS_HTTP },
 };
 
 static void check(const struct conversation *c, struct httptalk *t, const char *how)
@@ -191,6 +213,9 @@ static void a_head_has_an_end(void **state)
 	memset(text, 'a', n);
 	memcpy(text, "GET / HTTP/1.1\r\nA: ", 19);
 	http1_init(&p, false);
+	assert_int_equal(first_event(&p, text, n), HTTP1_HEAD);
+	assert_true(p.head.is_cut);
+	assert_true(slice_is(p.head.target, "/"));
 	assert_int_equal(first_event(&p, text, n), HTTP1_BAD);
 	assert_string_equal(p.refusal, "a head over 64 KiB");
 	http1_free(&p);

@@ -12,6 +12,10 @@ static void the_first_bytes_name_the_protocol(void **state)
 		{ 0, "GET / HTTP/1.1\r\n", 16, FLOWS_HTTP },
 		{ 0, "PROPFIND /x HTTP/1.1\r\n", 22, FLOWS_HTTP },
 		{ 0, "\r\nPOST / HTTP/1.0\r\n", 19, FLOWS_HTTP },
+		{ 0, "x.y-1+z * HTTP/1.1\r\n", 20, FLOWS_HTTP },
+		{ 0, "FOO /HTTP/1.1\n", 14, FLOWS_HTTP },
+		{ 0, "FOO /x\r\n", 8, FLOWS_OTHER },
+		{ 0, "\xdd GET / HTTP/1.1\r\n", 19, FLOWS_OTHER },
 		{ 0, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 24, FLOWS_HTTP2 },
 		{ 1, "HTTP/1.1 408 Timeout\r\n", 22, FLOWS_HTTP },
 		{ 0, "EHLO mail\r\n", 11, FLOWS_OTHER },
@@ -88,6 +92,39 @@ static void joined_late_it_may_turn_out_to_be_http(void **state)
 	talk_bytes(x, 0, "GET /x HTTP/1.1\r\nHost: a\r\n\r\n", 28);
 	talk_close(x, FLOW_CLOSED);
 	assert_int_equal(x->ledger.flows[FLOWS_HTTP], 1);
+	talk_end(x);
+}
+
+static void what_is_answered_in_http_is_http(void **state)
+{
+	(void)state;
+	struct talk *x = talk_new(0, 9999, NULL);
+
+	talk_bytes(x, 0, "\xdd\0\0", 3);
+	talk_bytes(x, 0, " GET /\r\n", 8);
+	talk_bytes(x, 1, "HTTP/1.1 400 No\r\n\r\n", 19);
+	talk_close(x, FLOW_CLOSED);
+	assert_int_equal(x->ledger.flows[FLOWS_HTTP], 1);
+	assert_int_equal(x->ledger.requests_unpaired[UNPAIRED_NO_REQUEST], 1);
+	talk_end(x);
+	x = talk_new(0, 9999, NULL);
+	talk_bytes(x, 0, "\xdd\0\0", 3);
+	talk_bytes(x, 1, "\xee", 1);
+	assert_null(x->owner);
+	assert_int_equal(x->ledger.flows[FLOWS_OTHER], 1);
+	talk_end(x);
+}
+
+static void a_stranger_is_held_up_to_a_cap(void **state)
+{
+	(void)state;
+	struct talk *x = talk_new(0, 9999, NULL);
+	int n = 0;
+
+	for (; x->owner && n < 1000; n++)
+		talk_bytes(x, 0, "\xdd and more", 10);
+	assert_in_range(n, 2, 999);
+	assert_int_equal(x->ledger.flows[FLOWS_OTHER], 1);
 	talk_end(x);
 }
 
@@ -168,6 +205,8 @@ int main(void)
 		cmocka_unit_test(joined_late_the_bytes_tell_who_is_who),
 		cmocka_unit_test(a_known_port_tells_who_is_who),
 		cmocka_unit_test(joined_late_it_may_turn_out_to_be_http),
+		cmocka_unit_test(what_is_answered_in_http_is_http),
+		cmocka_unit_test(a_stranger_is_held_up_to_a_cap),
 		cmocka_unit_test(strangers_are_given_up),
 		cmocka_unit_test(direct_tls_is_postgres_by_its_port_or_its_alpn),
 		cmocka_unit_test(tls_in_the_middle_is_counted_with_its_reason),
