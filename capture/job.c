@@ -157,7 +157,10 @@ bool job_start(struct job *j, struct err *e)
 	o.writer = j->writer;
 	o.routes = j->routes;
 	o.flow_held_max = j->reorder_max;
+	o.cache_max = j->cache_max;
 	rcap_heed_stop(j->writer, j->run->stop);
+	if (j->dictionary_max)
+		rcap_limit(j->writer, j->dictionary_max);
 	if (!make_sample(j, &o, &store, e))
 		return false;
 	j->facts.policy = &j->policy;
@@ -205,6 +208,22 @@ static bool ask_helper(struct job *j, struct err *e)
 	return true;
 }
 
+/* What would have been read with a key log, or with a better one. */
+static void describe_tls(const struct job *j, struct buf *to)
+{
+	const struct ledger *l = pipeline_ledger(j->pipeline);
+
+	if (!j->tls_keys && l->encrypted[TLS_NO_KEY])
+		buf_add_text(to,
+			"hint     --tls-keylog FILE reads TLS: the file that SSLKEYLOGFILE makes at the client\n");
+	if (j->tls_keys)
+		buf_addf(to, "keys     %zu TLS secrets", tls_keys_count(j->tls_keys));
+	if (j->tls_keys && tls_keys_odd_lines(j->tls_keys))
+		buf_addf(to, ", %zu lines that are none", tls_keys_odd_lines(j->tls_keys));
+	if (j->tls_keys)
+		buf_add_byte(to, '\n');
+}
+
 static void print_ledger(struct job *j)
 {
 	const struct ledger *l = pipeline_ledger(j->pipeline);
@@ -217,6 +236,7 @@ static void print_ledger(struct job *j)
 			(long long)json_int(json_get(j->facts.lines, "read"), 0));
 	else
 		ledger_describe(l, &text);
+	describe_tls(j, &text);
 	if (token_key_is_fresh(j->key))
 		buf_add_text(&text,
 			"key      fresh and gone: fits no snapshot scrubbed elsewhere (--key FILE keeps one)\n");

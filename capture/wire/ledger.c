@@ -218,6 +218,6 @@ void ledger_describe(const struct ledger *l, struct buf *to)
 	buf_addf(to, ", in %" PRIu64 " sessions\n", l->sessions);
 	describe_counts(to, flow_names, l->flows, FLOWS_KINDS, "flows    ", "\n");
 	describe_details(l, to);
-	describe_counts(to, encrypted_names, l->encrypted, ENCRYPTED_REASONS, "unread   ", "\n");
+	describe_counts(to, encrypted_names, l->encrypted, ENCRYPTED_REASONS, "tls      ", "\n");
 	describe_counts(to, lost_names, l->lost, LOST_REASONS, "lost     ", "\n");
 }
