@@ -3,6 +3,7 @@
 #include "capture/capture.h"
 #include "capture/cat.h"
 #include "capture/cmd_export.h"
+#include "capture/cmd_merge.h"
 #include "capture/cmd_policy.h"
 #include "capture/cmd_coverage.h"
 #include "capture/cmd_shape.h"
@@ -102,6 +103,7 @@ static const struct cli_command *const subs[] = {
 	&capture_shape_command,
 	&capture_cat_command,
 	&capture_export_command,
+	&capture_merge_command,
 	&capture_verify_command,
 	&capture_policy_command,
 	&capture_coverage_command,

@@ -105,6 +105,42 @@ bool hist_merge(struct hist *into, const struct hist *from)
 	return true;
 }
 
+/* When the bucket of the smallest or largest value became empty, the next that is not. */
+static void find_ends(struct hist *h)
+{
+	uint32_t low = index_of(h->min) - h->first, high = index_of(h->max) - h->first;
+
+	if (!h->counts[low]) {
+		while (!h->counts[low])
+			low++;
+		h->min = lowest_in(h->first + low);
+	}
+	if (!h->counts[high]) {
+		while (!h->counts[high])
+			high--;
+		h->max = highest_in(h->first + high);
+	}
+}
+
+void hist_subtract(struct hist *from, const struct hist *less)
+{
+	for (uint32_t i = 0; i < less->length; i++) {
+		uint64_t n = less->counts[i], at = (uint64_t)less->first + i - from->first;
+
+		if (!n || at >= from->length)
+			continue;
+		n = n < from->counts[at] ? n : from->counts[at];
+		from->counts[at] -= n;
+		from->total -= n;
+	}
+	from->saturated -= less->saturated < from->saturated ? less->saturated : from->saturated;
+	from->sum -= less->sum < from->sum ? less->sum : from->sum;
+	if (from->total)
+		find_ends(from);
+	else
+		hist_reset(from);
+}
+
 int64_t hist_rank(const struct hist *h, uint64_t rank)
 {
 	uint64_t seen = 0;

@@ -29,6 +29,8 @@ struct hist {
 /* False only when memory ran out. */
 bool hist_add(struct hist *h, int64_t value, uint64_t times) MUST_USE;
 bool hist_merge(struct hist *into, const struct hist *from) MUST_USE;
+/* Takes away what was added before. min and max stay within their buckets. */
+void hist_subtract(struct hist *from, const struct hist *less);
 /* The value at quantile q in [0,1] by nearest rank, ceil(q * total); the highest
  * value equivalent to the bucket, never above max. 0 when empty. */
 int64_t hist_quantile(const struct hist *h, double q);

@@ -49,6 +49,13 @@ bool rcap_count_request(
 	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;
 /* A session that is not stored, or not yet. */
 void rcap_count_session(struct rcap_writer *w, const struct session_record *s);
+/* For a capture made of others: adds what they counted of a route; nothing of it was
+ * counted by the calls above. The id in *counted is not looked at. */
+struct rcap_route;
+bool rcap_count_route(struct rcap_writer *w, uint32_t route, const struct rcap_route *counted,
+	struct err *e) MUST_USE;
+/* Likewise: how many sessions it has, in place of those that were put. */
+void rcap_set_sessions(struct rcap_writer *w, uint64_t sessions);
 /* The other half: stores a request that was counted before. */
 bool rcap_store_request(
 	struct rcap_writer *w, const struct request_record *q, struct err *e) MUST_USE;

@@ -430,19 +430,32 @@ bool rcap_put_session(struct rcap_writer *w, const struct session_record *s, str
 	return true;
 }
 
+static bool no_memory(const struct rcap_writer *w, struct err *e)
+{
+	err_set(e, ERR_ENV, "out of memory");
+	return err_in(e, "%s", w->name);
+}
+
+/* The counts of a route since the last flush; NULL when memory ran out. */
+static struct route_count *touch(struct rcap_writer *w, uint32_t route)
+{
+	if (!grow_counts(w, route))
+		return NULL;
+	struct route_count *c = &w->by_route[route];
+	if (!c->is_touched) {
+		c->is_touched = true;
+		w->touched[w->touched_count++] = route;
+	}
+	return c;
+}
+
 static bool count(struct rcap_writer *w, const struct request_record *q, struct err *e)
 {
 	if (q->form == FORM_PREPARE)
 		return true;
-	if (!grow_counts(w, q->route)) {
-		err_set(e, ERR_ENV, "out of memory");
-		return err_in(e, "%s", w->name);
-	}
-	struct route_count *c = &w->by_route[q->route];
-	if (!c->is_touched) {
-		c->is_touched = true;
-		w->touched[w->touched_count++] = q->route;
-	}
+	struct route_count *c = touch(w, q->route);
+	if (!c)
+		return no_memory(w, e);
 	bool has_failed = rcap_is_error(q);
 	w->requests++;
 	w->errors += has_failed;
@@ -457,10 +470,32 @@ static bool count(struct rcap_writer *w, const struct request_record *q, struct 
 	size_t slots = c->latency_us.length;
 	bool ok = hist_add(&c->latency_us, us, 1);
 	w->hist_slots += c->latency_us.length - slots;
-	if (ok)
-		return true;
-	err_set(e, ERR_ENV, "out of memory");
-	return err_in(e, "%s", w->name);
+	return ok || no_memory(w, e);
+}
+
+bool rcap_count_route(
+	struct rcap_writer *w, uint32_t route, const struct rcap_route *counted, struct err *e)
+{
+	struct route_count *c = touch(w, route);
+
+	if (!c)
+		return no_memory(w, e);
+	w->requests += counted->requests;
+	w->errors += counted->errors;
+	c->requests += counted->requests;
+	c->errors += counted->errors;
+	c->rows += counted->rows;
+	c->bytes_in += counted->bytes_in;
+	c->bytes_out += counted->bytes_out;
+	size_t slots = c->latency_us.length;
+	bool ok = hist_merge(&c->latency_us, &counted->latency_us);
+	w->hist_slots += c->latency_us.length - slots;
+	return ok || no_memory(w, e);
+}
+
+void rcap_set_sessions(struct rcap_writer *w, uint64_t sessions)
+{
+	w->sessions = sessions;
 }
 
 static bool check_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
