@@ -14,10 +14,9 @@ static bool advise(uint64_t lines, struct err *e, const char *seen, const char *
 	return err_hint(e, "%s", hint);
 }
 
-static bool advise_prefix(uint64_t lines, const struct log_shape *shape, struct err *e)
+static bool advise_prefix(uint64_t lines, const char *prefix, struct err *e)
 {
-	err_set(e, ERR_INPUT, "0 of %" PRIu64 " lines begin as '%s'", lines,
-		shape->learned.prefix.source);
+	err_set(e, ERR_INPUT, "0 of %" PRIu64 " lines begin as '%s'", lines, prefix);
 	return err_hint(e, "give the server's prefix with --log-prefix (SHOW log_line_prefix)");
 }
 
@@ -32,7 +31,8 @@ static bool advise_foreign(uint64_t lines, const struct log_shape *shape, struct
 	return err_hint(e, "set lc_messages = 'C', then reload and log again");
 }
 
-bool log_advise(const struct log_match *m, const struct log_shape *shape, struct err *e)
+bool log_advise(
+	const struct log_match *m, const struct log_shape *shape, const char *prefix, struct err *e)
 {
 	struct log_seen seen = log_match_seen(m);
 	uint64_t lines = log_match_lines(m);
@@ -48,7 +48,7 @@ bool log_advise(const struct log_match *m, const struct log_shape *shape, struct
 			"set log_min_duration_statement = 0 (or log_statement = 'all' beside "
 			"log_duration = on), then reload and log again");
 	if (shape->format == PGLOG_STDERR && log_match_unread_all(m) == lines && lines)
-		return advise_prefix(lines, shape, e);
+		return advise_prefix(lines, prefix, e);
 	return advise(lines, e, "",
 		ADVICE " (or log_statement = 'all' with log_duration = on; lc_messages = 'C')");
 }

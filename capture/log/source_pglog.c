@@ -634,7 +634,7 @@ bool source_pglog_finish(struct source_pglog *s, struct json *ledger_lines,
 	if (!ok || is_stopped(s))
 		return ok;
 	if (log_match_requests(s->match) == 0) {
-		(void)log_advise(s->match, &s->shape, e);
+		(void)log_advise(s->match, &s->shape, s->prefix.source, e);
 		return err_in(e, "%s", s->name);
 	}
 	tell(s);

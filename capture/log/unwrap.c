@@ -280,8 +280,11 @@ void unwrap_detect(
 		*ret_shell = shell_of(u.text);
 	} else if (is_docker(line)) {
 		*ret_frame = UNWRAP_DOCKER;
-	} else if ((*ret_shell = shell_of(line)) == UNWRAP_NONE && unwrap_eat_iso(&s, &unused) &&
-		   (is_day(s) || holds(s, ":  "))) {
+	} else if (unwrap_eat_iso(&s, &unused) && is_day(s)) {
+		/* before syslog, whose host and tag this might be */
+		*ret_frame = UNWRAP_CLOUDWATCH;
+	} else if ((*ret_shell = shell_of(line)) == UNWRAP_NONE && s.p != line.p &&
+		   holds(s, ":  ")) {
 		*ret_frame = UNWRAP_CLOUDWATCH;
 	}
 }

@@ -201,7 +201,8 @@ enum pglog_format pglog_detect(struct slice first_bytes)
 
 	if (s.n == 0)
 		return PGLOG_NONE;
-	if (s.p[0] == '{' && holds(s, "\"timestamp\":") &&
+	/* log_time: a record as CloudNativePG has it */
+	if (s.p[0] == '{' && (holds(s, "\"timestamp\":") || holds(s, "\"log_time\":")) &&
 		(holds(s, "\"error_severity\":") || holds(s, "\"session_id\":")))
 		return PGLOG_JSON;
 	/* Some exports quote every field. */

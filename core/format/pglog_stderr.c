@@ -68,6 +68,17 @@ static const char *append(struct pglog_message *m, struct slice s)
 	return m->bytes.p ? m->bytes.p + before : "";
 }
 
+static bool reserve(struct pglog_message *m, size_t n)
+{
+	const char *old = m->bytes.p;
+
+	if (!buf_room(&m->bytes, n))
+		return false;
+	if (old && m->bytes.p != old)
+		move_all(m, old, m->bytes.n, m->bytes.p);
+	return true;
+}
+
 static bool add_part(struct pglog_message *m, struct slice *part, struct slice text)
 {
 	const char *at = append(m, text);
@@ -114,6 +125,9 @@ static bool set_session(struct pglog_message *m, const struct pglog_prefix_head 
 	if (h->session_id.n)
 		return true;
 	bool has_start = line->session_start.n > 0;
+	/* What is appended lies in the same bytes, which must not move meanwhile. */
+	if (!reserve(m, m->pid.n + 1 + line->session_start.n + line->client.n))
+		return false;
 	size_t before = m->bytes.n;
 	if (!append(m, m->pid) || !append(m, SLICE("@")) ||
 		!append(m, has_start ? line->session_start : line->client))
