@@ -88,7 +88,7 @@ const char *const httpwords_api[] = {
 	"assets css js fonts font icons icon favicon robots sitemap manifest humans crossdomain "
 	"browserconfig apple touch service worker sw bundle main vendor runtime chunk polyfills styles "
 	"style scripts script swagger openapi redoc actuator prometheus metrics cgi bin php wp content "
-	"includes json ajax xmlrpc server nginx stub well known error errors 404 500 maintenance "
+	"includes json ajax xmlrpc server nginx stub well known error errors maintenance "
 	"pgbench items fast slow sleep hello world example examples demo sample hot cold",
 };
 const size_t httpwords_api_count = LENGTH(httpwords_api);

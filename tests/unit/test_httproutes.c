@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "core/model/httproutes.h"
+#include "core/model/httpwords.h"
 
 static struct httproutes *load(const char *text, struct err *e)
 {
@@ -72,12 +73,36 @@ static void words_are_of_the_list_alone(void **state)
 	httproutes_free(r);
 }
 
+/* /users/404 is a user. Any word of digits alone would let ids stand in routes. */
+static void no_number_is_a_word(void **state)
+{
+	struct err e = { 0 };
+	struct httproutes *r = httproutes_load(NULL, &e);
+	char number[8];
+
+	(void)state;
+	assert_non_null(r);
+	for (unsigned i = 0; i < 100000; i++) {
+		snprintf(number, sizeof number, "%u", i);
+		if (httproutes_is_word(r, slice_of(number)))
+			fail_msg("%s is a word", number);
+	}
+	for (size_t i = 0; i < httpwords_api_count; i++)
+		for (const char *at = httpwords_api[i]; *at;
+			at += strcspn(at, " "), at += *at == ' ')
+			assert_true(strcspn(at, " ") > strspn(at, "0123456789"));
+	assert_false(httproutes_is_word(r, SLICE("order-404")));
+	assert_false(httproutes_is_word(r, SLICE("404.html")));
+	httproutes_free(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_first_pattern_that_fits_is_the_route),
 		cmocka_unit_test(a_bad_line_is_named),
 		cmocka_unit_test(words_are_of_the_list_alone),
+		cmocka_unit_test(no_number_is_a_word),
 	};
 
 	return cmocka_run_group_tests_name("httproutes", tests, NULL, NULL);
