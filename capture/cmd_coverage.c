@@ -20,7 +20,7 @@ static const struct cli_option options[] = {
 	{ "routes", 'n', CLI_INT, AT(routes), "N",
 		"show so many routes, the busiest first; 0 for all (default 20)" },
 	{ "check", 0, CLI_FLAG, AT(is_check), NULL,
-		"exit 1 when a rule has no traffic or a route vanished" },
+		"exit 1 when a rule has no traffic, or a route vanished or was renamed" },
 	{ 0 },
 };
 
@@ -137,7 +137,8 @@ const struct cli_command capture_coverage_command = {
 		"Traffic is exact, samples are what is stored. 'kept' is their ratio, 'rate' what the\n"
 		"rules ask for; a whole session is kept, so more of a route may be there. 'p99?' says\n"
 		"whether the samples carry a p99. A rule without traffic, and a route of OLD.rcap\n"
-		"that is gone, are named with the new route that is most like it.",
+		"that is gone, are named with the new route that is most like it; so is a route that\n"
+		"falls silent in the middle of FILE while one like it comes up.",
 	.options = options,
 	.args_size = sizeof(struct coverage_args),
 	.defaults = defaults,

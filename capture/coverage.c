@@ -4,6 +4,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "capture/turnover.h"
+#include "core/base/clock.h"
 #include "core/base/quantile.h"
 
 enum {
@@ -24,6 +26,7 @@ struct cover {
 	size_t count;
 	size_t *order; /* those with traffic, the busiest first */
 	size_t ordered;
+	struct turnover times;
 	struct json *warnings;
 	bool is_ok;
 };
@@ -85,9 +88,12 @@ static bool count_samples(struct cover *c, struct err *e)
 	rcap_rewind(r);
 	while ((step = rcap_next(r, &item, e)) == STEP_ITEM)
 		if (item.kind == RCAP_REQUEST && item.request.form != FORM_PREPARE &&
-			item.request.route < c->count)
+			item.request.route < c->count) {
 			c->routes[item.request.route].samples++;
+			turnover_add(&c->times, &item.request);
+		}
 	rcap_rewind(r);
+	turnover_take_sampling(&c->times, r);
 	return step == STEP_END;
 }
 
@@ -109,6 +115,8 @@ static bool gather(struct cover *c, struct err *e)
 	c->order = calloc(c->count + 1, sizeof *c->order);
 	if (!c->routes || !c->order)
 		return err_set(e, ERR_ENV, "out of memory");
+	if (!turnover_init(&c->times, c->count, e))
+		return false;
 	for (uint32_t i = 0; i < c->count; i++) {
 		const struct rcap_route *route = rcap_route(c->in->capture, i);
 
@@ -275,6 +283,57 @@ static struct json *vanished_json(struct cover *c)
 	return list;
 }
 
+/* Within this capture. A successor that a rule names is one that sampling still reaches. */
+static const struct covered *successor(const struct cover *c, uint32_t gone, double *ret_similarity)
+{
+	const struct covered *best = NULL, *old = &c->routes[gone];
+
+	*ret_similarity = LIKE_MIN_PERCENT / 100.0;
+	for (size_t i = 0; i < c->ordered && i < COMPARED_MAX; i++) {
+		const struct covered *r = &c->routes[c->order[i]];
+		double s;
+
+		if (r->rule >= 0 || r->route->protocol != old->route->protocol ||
+			!turnover_is_succession(&c->times, gone, r->route->id))
+			continue;
+		s = coverage_similarity(old->route->text, r->route->text);
+		if (s <= *ret_similarity)
+			continue;
+		best = r;
+		*ret_similarity = s;
+	}
+	return best;
+}
+
+static struct json *renamed_json(struct cover *c)
+{
+	struct json *list = json_array();
+
+	for (size_t i = 0; i < c->ordered && i < COMPARED_MAX; i++) {
+		const struct covered *old = &c->routes[c->order[i]], *new;
+		const struct turnover_route *when = &c->times.routes[old->route->id];
+		char text[CLOCK_TEXT_MAX];
+		double similarity;
+		struct json *j;
+
+		if (!turnover_is_gone(&c->times, old->route->id) ||
+			!(new = successor(c, old->route->id, &similarity)))
+			continue;
+		j = json_object();
+		json_set_slice(j, "route", old->route->text);
+		json_set_time(j, "last", when->last_ns);
+		json_set_time(j, "like_first", c->times.routes[new->route->id].first_ns);
+		set_like(j, new, similarity);
+		json_append(list, j);
+		c->is_ok = false;
+		clock_text(when->last_ns / NS_PER_S * NS_PER_S, text);
+		warn(c, "'%.*s' was last seen at %s, and '%.*s' came up and is like it: renamed?",
+			(int)old->route->text.n, old->route->text.p, text, (int)new->route->text.n,
+			new->route->text.p);
+	}
+	return list;
+}
+
 static struct json *route_json(const struct cover *c, const struct covered *r)
 {
 	struct json *j = json_object();
@@ -321,9 +380,11 @@ struct json *coverage_json(const struct coverage_input *in, struct err *e)
 		json_set(j, "routes", routes_json(&c));
 		json_set(j, "rules", rules_json(&c));
 		json_set(j, "vanished", vanished_json(&c));
+		json_set(j, "renamed", renamed_json(&c));
 		json_set(j, "warnings", c.warnings);
 		json_set_bool(j, "ok", c.is_ok);
 	}
+	turnover_free(&c.times);
 	free(c.routes);
 	free(c.order);
 	return j;
