@@ -92,7 +92,7 @@ struct json *budget_json(const struct budget *b)
 	return j;
 }
 
-/* An eighth each is left to the program itself and to texts of statements. */
+/* Three sixteenths are left to the program itself. */
 struct budget_limits budget_limits(const struct budget *b, size_t interfaces)
 {
 	struct budget_limits l = { 0 };
@@ -108,6 +108,8 @@ struct budget_limits budget_limits(const struct budget *b, size_t interfaces)
 	l.reorder_bytes = mem / 16;
 	l.request_bytes = mem / 4;
 	l.waiting_bytes = mem / 16;
+	l.dictionary_bytes = mem / 8;
+	l.cache_bytes = mem / 16;
 	return l;
 }
 

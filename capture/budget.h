@@ -25,6 +25,7 @@ struct json *budget_json(const struct budget *b);
 struct budget_limits {
 	size_t ring_bytes; /* of the kernel, for each interface */
 	size_t reorder_bytes, request_bytes, waiting_bytes;
+	size_t dictionary_bytes, cache_bytes; /* of texts: written, and scrubbed before */
 };
 
 struct budget_limits budget_limits(const struct budget *b, size_t interfaces);

@@ -126,6 +126,8 @@ static bool open_live(struct watching *w, struct source **ret, struct err *e)
 
 	j->match.held_max = limits.request_bytes;
 	j->reorder_max = limits.reorder_bytes;
+	j->dictionary_max = limits.dictionary_bytes;
+	j->cache_max = limits.cache_bytes;
 	*ret = source_live_open(&o, e);
 	if (!*ret || !open_folder(w, &is_new, e) || (!is_sudo && !job_load_secrets(j, e)))
 		return false;
@@ -144,12 +146,14 @@ static bool begin(struct watching *w, int64_t now_ns, struct err *e)
 		.rules = &w->rules,
 		.ring_ns = w->args->ring_ns,
 		.keep_ns = w->args->keep_ns,
-		.disk_bytes = w->budget.disk_bytes };
+		.disk_bytes = w->budget.disk_bytes,
+		.dictionary_max = j->dictionary_max };
 
 	o.pipeline = (struct pipeline_options){ .policy = &j->policy,
 		.key = j->key,
 		.match = j->match,
 		.flow_held_max = j->reorder_max,
+		.cache_max = j->cache_max,
 		.facts = &j->facts };
 	if (getrandom(&o.pipeline.hash_seed, sizeof o.pipeline.hash_seed, GRND_NONBLOCK) < 0)
 		o.pipeline.hash_seed = 1;
@@ -323,6 +327,11 @@ static enum outcome watch_main(struct run *r, void *args, struct cli_operands op
 		print_result(&w);
 		outcome = w.meter.ended ? OUTCOME_NO : OUTCOME_YES;
 	}
+	if (ok && run_stopped(r)) {
+		err_set(e, ERR_INTERRUPTED, "interrupted");
+		err_hint(e, "what came until then is in %s", w.args->capture.output);
+		outcome = OUTCOME_FAILED;
+	}
 	if (w.meter.ended)
 		run_note(r, "the %s budget is used up: the watch ended early", w.meter.ended);
 	watch_free(w.watch);
@@ -341,7 +350,8 @@ const struct cli_command capture_watch_command = {
 	.notes =
 		"DIR gets counts-HOUR.rcap (counts and histograms by route, no requests), ring-TIME.rcap\n"
 		"(the latest minutes in full) and incident-TIME.rcap (the ring before a breach and half\n"
-		"of it after). A breach that goes on makes its incident longer. ^C ends it with 0.",
+		"of it after). A breach that goes on makes its incident longer. ^C ends it with 130 and\n"
+		"its files whole, as it does a capture; the end of --for is 0.",
 	.options = options,
 	.args_size = sizeof(struct watch_args),
 	.defaults = defaults,

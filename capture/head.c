@@ -80,6 +80,8 @@ static struct json *counts_json(const struct head_facts *f)
 	json_set_int(j, "prepares", (int64_t)f->prepares);
 	json_set_int(j, "unreadable", (int64_t)f->unreadable);
 	json_set_int(j, "secret", (int64_t)f->secret);
+	if (f->refused_texts)
+		json_set_int(j, "refused_texts", (int64_t)f->refused_texts);
 	return j;
 }
 

@@ -29,6 +29,7 @@ struct head_facts {
 	int64_t start_ns, end_ns; /* 0: nothing came */
 	uint64_t sessions, requests, prepares;
 	uint64_t unreadable, secret; /* statements without text */
+	uint64_t refused_texts; /* that found no room in the dictionaries */
 	uint64_t changed_predicates; /* values rows are looked up by that were not kept */
 	bool is_complete;
 };

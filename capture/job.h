@@ -30,7 +30,7 @@ struct job {
 	const struct capture_args *args;
 	char output[4096];
 	struct match_options match;
-	size_t reorder_max, waiting_max; /* bytes; 0: the defaults */
+	size_t reorder_max, waiting_max, dictionary_max, cache_max; /* bytes; 0: the defaults */
 	struct policy policy;
 	struct token_key *key;
 	struct httproutes *routes; /* of --routes, or NULL */

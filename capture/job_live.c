@@ -21,6 +21,7 @@ enum {
 	ALARM_LATE_MS = 3000,
 	PROBE_WINDOW_MS = 1000,
 	PROBE_SETTLE_MS = 150,
+	PROBE_PAIR_MS = 2 * (PROBE_WINDOW_MS + PROBE_SETTLE_MS),
 	PROBE_FOR_MIN_S = 15
 };
 
@@ -145,6 +146,15 @@ static void say_probe(struct job *j, const struct json *doc)
 		100 * json_number(json_path(doc, "host_cpu_share.low"), 0),
 		100 * json_number(json_path(doc, "host_cpu_share.high"), 0),
 		100 * json_number(json_path(doc, "host_cpu_share.smallest"), 0));
+	if (json_type(json_path(doc, "host_cpu_us_per_request.low")) == JSON_NUMBER)
+		run_note(j->run,
+			"probe: the host's CPU for a request is %.1f us without and %+.1f us [%.1f, %.1f] with; "
+			"%.1f us would have shown",
+			json_number(json_path(doc, "host_cpu_us_per_request.off"), 0),
+			json_number(json_path(doc, "host_cpu_us_per_request.delta"), 0),
+			json_number(json_path(doc, "host_cpu_us_per_request.low"), 0),
+			json_number(json_path(doc, "host_cpu_us_per_request.high"), 0),
+			json_number(json_path(doc, "host_cpu_us_per_request.smallest"), 0));
 	if (json_type(json_path(doc, "p99_change.low")) == JSON_NUMBER)
 		run_note(j->run, "probe: p99 x%.2f [%.2f, %.2f]; x%.2f would have shown",
 			json_number(json_path(doc, "p99_change.ratio"), 0),
@@ -156,18 +166,27 @@ static void say_probe(struct job *j, const struct json *doc)
 			j->run, "probe: too few requests in a sixteenth of the sessions for a p99");
 }
 
+/* Half of the time is the probe's at most, but for the fewest pairs that say anything. */
+static size_t probe_pairs(int64_t for_ns)
+{
+	int64_t n = for_ns / 2 / (PROBE_PAIR_MS * NS_PER_MS);
+
+	return n < PROBE_PAIRS_MIN ? PROBE_PAIRS_MIN : n > PROBE_PAIRS ? PROBE_PAIRS : (size_t)n;
+}
+
 /* Pairs of windows with and without; over the budget the capture ends here. */
 static bool run_probe(struct job *j, struct live *l, struct err *e)
 {
 	struct probe p = { .interfaces = j->args->interfaces.items,
 		.interface_count = j->args->interfaces.count,
-		.target_pid = (int)j->args->probe_pid };
+		.target_pid = (int)j->args->probe_pid,
+		.pairs = probe_pairs(j->args->for_ns) };
 	struct rng rng;
 	bool ok = true;
 
 	rng_seed(&rng, j->run->seed);
 	pipeline_tap(j->pipeline, probe_tap(&p));
-	for (size_t i = 0; ok && i < PROBE_PAIRS && !run_stopped(j->run); i++) {
+	for (size_t i = 0; ok && i < p.pairs && !run_stopped(j->run); i++) {
 		bool is_on_first = rng_below(&rng, 2);
 
 		ok = probe_window(j, l, &p, i, is_on_first, e) &&
@@ -329,6 +348,8 @@ static bool read_budget(struct job *j, struct live *l, struct err *e)
 	j->match.held_max = limits.request_bytes;
 	j->reorder_max = limits.reorder_bytes;
 	j->waiting_max = limits.waiting_bytes;
+	j->dictionary_max = limits.dictionary_bytes;
+	j->cache_max = limits.cache_bytes;
 	l->ring_bytes = limits.ring_bytes;
 	return true;
 }

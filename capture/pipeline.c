@@ -15,7 +15,7 @@ struct pipeline {
 	struct flow_table *flows;
 	const struct sample *sample;
 	struct valve valve;
-	uint64_t header_packets, header_opens; /* of sessions that are shed */
+	uint64_t shed_packets, header_packets, header_opens; /* of sessions that are shed */
 	int64_t now_ns, flushed_ns;
 	bool has_ended;
 	bool has_news; /* since the last flush */
@@ -36,6 +36,8 @@ struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
 	p->facts = o->facts;
 	p->tls_keys = o->match.tls_keys;
 	p->scrub = scrub_new(o->policy, o->key, o->writer);
+	if (p->scrub && o->cache_max)
+		scrub_limit_cache(p->scrub, o->cache_max);
 	if (!p->scrub)
 		goto out;
 	scrub_set_routes(p->scrub, o->routes);
@@ -99,6 +101,7 @@ struct json *pipeline_head(struct pipeline *p)
 	f->unreadable = scrub_unreadable(p->scrub);
 	f->secret = scrub_secret(p->scrub);
 	f->changed_predicates = scrub_changed_predicates(p->scrub);
+	f->refused_texts = rcap_refused_texts(p->writer);
 	json_free(f->sampling);
 	f->sampling = p->sample ? sample_json(p->sample, p->has_ended) : NULL;
 	return head_json(f);
@@ -148,13 +151,14 @@ static int64_t steady_time(struct pipeline *p, int64_t time_ns)
 }
 
 /* The kernel's filter leaves them out, but for those that were on their way when it was
- * set, and for the headers that are all that is left in the end. */
+ * set, those that it cannot tell (shed.h), and for the headers that are all that is left in the end. */
 static bool is_shed(struct pipeline *p, const struct packet *tcp)
 {
 	p->valve.hash = shed_hash(tcp->from.port, tcp->to.port);
 	if (p->valve.level < SHED_HALF || p->valve.hash < shed_kept(p->valve.level))
 		return false;
-	p->header_packets++;
+	p->shed_packets++;
+	p->header_packets += (tcp->flags & (TCP_SYN | TCP_FIN | TCP_RST)) != 0;
 	p->header_opens += (tcp->flags & (TCP_SYN | TCP_ACK)) == TCP_SYN;
 	return true;
 }
@@ -193,6 +197,7 @@ void pipeline_tap(struct pipeline *p, struct valve_tap tap)
 void pipeline_describe_shed(const struct pipeline *p, struct json *to)
 {
 	json_set_int(to, "requests_flagged", (int64_t)p->valve.flagged);
+	json_set_int(to, "packets_left_out", (int64_t)p->shed_packets);
 	json_set_int(to, "header_packets", (int64_t)p->header_packets);
 	json_set_int(to, "header_connections", (int64_t)p->header_opens);
 }

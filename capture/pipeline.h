@@ -24,6 +24,7 @@ struct pipeline_options {
 	struct match_options match;
 	uint64_t hash_seed;
 	size_t flow_held_max; /* bytes held for reordering; 0: flow.h's */
+	size_t cache_max; /* bytes of what was scrubbed before; 0: sqlscrub.h's */
 	const struct store *store; /* where records go; NULL: to the writer */
 	const struct httproutes *routes; /* of --routes FILE, or NULL */
 	const struct sample *sample; /* told of in the head; or NULL */

@@ -163,6 +163,14 @@ static double target_share(const struct probe_window *w)
 	return w->span_ns ? (double)w->target_cpu_ns / (double)w->span_ns : (double)NAN;
 }
 
+/* Both windows count the same sessions, so that the scale is the same too. */
+static double cpu_us_per_request(const struct probe_window *w)
+{
+	double all = (double)w->requests * 16 / shed_kept(SHED_SIXTEENTH);
+
+	return w->requests ? (double)w->host_cpu_ns / 1000 / all : (double)NAN;
+}
+
 static double cpu_us_per_packet(const struct probe_window *w)
 {
 	return w->packets ? (double)w->host_cpu_ns / 1000 / (double)w->packets : (double)NAN;
@@ -180,15 +188,22 @@ static double log_p99(const struct probe_window *w)
 static struct probe_effect effect_of(
 	const struct probe *p, probe_value *value, double *ret_off, double *ret_on)
 {
-	double off[PROBE_PAIRS], on[PROBE_PAIRS], sums[2] = { 0 };
+	double off[PROBE_PAIRS] = { 0 }, on[PROBE_PAIRS] = { 0 }, sums[2] = { 0 };
 
-	for (size_t i = 0; i < PROBE_PAIRS; i++) {
-		sums[0] += off[i] = value(&p->windows[i][0]);
-		sums[1] += on[i] = value(&p->windows[i][1]);
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->pairs; i++) {
+		off[i] = value(&p->windows[i][0]);
+		on[i] = value(&p->windows[i][1]);
+		if (isnan(off[i]) || isnan(on[i]))
+			continue;
+		sums[0] += off[i];
+		sums[1] += on[i];
+		n++;
 	}
-	*ret_off = sums[0] / PROBE_PAIRS;
-	*ret_on = sums[1] / PROBE_PAIRS;
-	return probe_compare(off, on, PROBE_PAIRS);
+	*ret_off = n ? sums[0] / (double)n : (double)NAN;
+	*ret_on = n ? sums[1] / (double)n : (double)NAN;
+	return probe_compare(off, on, p->pairs);
 }
 
 static void set_effect(struct json *to, const char *key, const struct probe *p, probe_value *value)
@@ -223,10 +238,16 @@ static struct json *p99_json(const struct probe *p)
 struct json *probe_json(const struct probe *p)
 {
 	struct json *j = json_object();
+	uint64_t requests = 0;
 
-	json_set_int(j, "pairs", PROBE_PAIRS);
+	for (size_t i = 0; i < p->pairs; i++)
+		requests += p->windows[i][0].requests + p->windows[i][1].requests;
+	json_set_int(j, "pairs", (int64_t)p->pairs);
+	json_set_number(j, "sessions_seen", shed_kept(SHED_SIXTEENTH) / 16.0);
+	json_set_int(j, "requests_seen", (int64_t)requests);
 	json_set_number(j, "window_s", (double)p->windows[0][0].span_ns / 1e9);
 	set_effect(j, "host_cpu_share", p, host_share);
+	set_effect(j, "host_cpu_us_per_request", p, cpu_us_per_request);
 	set_effect(j, "host_cpu_us_per_packet", p, cpu_us_per_packet);
 	if (p->target_pid)
 		set_effect(j, "target_cpu_share", p, target_share);

@@ -82,6 +82,11 @@ void scrub_set_store(struct scrub *s, const struct store *store)
 	s->store = *store;
 }
 
+void scrub_limit_cache(struct scrub *s, size_t bytes)
+{
+	sqlscrub_limit_cache(s->sql, bytes);
+}
+
 void scrub_set_writer(struct scrub *s, struct rcap_writer *writer)
 {
 	s->writer = writer;

@@ -22,6 +22,8 @@ struct scrub *scrub_new(
 struct request_sink scrub_sink(struct scrub *s);
 /* Records go there instead of to the writer, which still numbers routes and templates. */
 void scrub_set_store(struct scrub *s, const struct store *store);
+/* Of what was scrubbed before at most so many bytes are remembered. */
+void scrub_limit_cache(struct scrub *s, size_t bytes);
 /* Goes on with another file: what is numbered from here on is numbered by it. */
 void scrub_set_writer(struct scrub *s, struct rcap_writer *writer);
 /* Records given to the writer; prepares are not among the requests. */

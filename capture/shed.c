@@ -39,21 +39,27 @@ const char *shed_name(enum shed_level level)
 	return levels[level].name;
 }
 
-/* tcp[...] is IPv4 only in pcap-filter(7). */
+/* Only what is a TCP packet beyond doubt is turned away: fragments, extension headers, tags
+ * and tunnels go on to the same hash behind the decoder. Ours stands before the filter that
+ * was asked for, since 'vlan' in that one moves the offsets of all that follows it. tcp[...]
+ * is IPv4 only in pcap-filter(7). */
 void shed_filter(enum shed_level level, const char *base, struct buf *to)
 {
+	static const char v4[] = "ip proto 6 and ip[6:2] & 0x3fff = 0";
+	static const char v6[] = "ip6 and ip6[6] = 6";
 	unsigned kept = levels[level].kept;
 
 	if (level == SHED_HEADERS)
-		buf_addf(to, "(%s) and ((ip and tcp[13] & 7 != 0) or (ip6 and ip6[53] & 7 != 0))",
-			base);
+		buf_addf(to,
+			"not (%s and tcp[13] & 7 = 0) and not (%s and ip6[53] & 7 = 0) and (%s)",
+			v4, v6, base);
 	else if (kept == 16)
 		buf_add_text(to, base);
 	else
 		buf_addf(to,
-			"(%s) and ((ip and ((tcp[0:2] ^ tcp[2:2]) * 2654435761) >> 28 < %u) or "
-			"(ip6 and ((ip6[40:2] ^ ip6[42:2]) * 2654435761) >> 28 < %u))",
-			base, kept, kept);
+			"not (%s and ((tcp[0:2] ^ tcp[2:2]) * 2654435761) >> 28 >= %u) and "
+			"not (%s and ((ip6[40:2] ^ ip6[42:2]) * 2654435761) >> 28 >= %u) and (%s)",
+			v4, kept, v6, kept, base);
 }
 
 /* ---- the decision */

@@ -3,7 +3,8 @@
  *
  * First values and bodies, then whole sessions by a hash of their two ports inside
  * the kernel's filter (the same for both directions, so that a session is there or
- * not), at last everything but the packets that open and close connections. Time in
+ * not; what the filter cannot hash, as tunnels, fragments and tags that the card left
+ * in, comes through and is left out by us with the same hash), at last everything but the packets that open and close connections. Time in
  * which something was shed is known with its level and share: usable, and said, not a
  * gap. Levels rise after two windows over the budget and sink after a calm stretch that
  * doubles each time it turned out too short. No clock of its own. One thread.

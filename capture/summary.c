@@ -279,6 +279,18 @@ static void set_state(struct json *map, const struct rcap *r, const struct json 
 	json_set_int(map, "damaged_blocks", (int64_t)rcap_damaged_blocks(r));
 }
 
+/* Of a sampled capture the stored requests tell only their own: the writer's counts of all
+ * requests are in the head. */
+static void set_load(
+	struct json *map, const struct json *head, const char *key, struct json *stored)
+{
+	const struct json *all = json_get(json_get(head, "sampling"), key);
+
+	if (all)
+		json_free(stored);
+	json_set(map, key, all ? json_copy(all) : stored);
+}
+
 static struct json *build(const struct rcap *r, struct tally *t)
 {
 	const struct json *head = rcap_head(r);
@@ -298,8 +310,8 @@ static struct json *build(const struct rcap *r, struct tally *t)
 	json_set_int(map, "stored", (int64_t)totals.stored);
 	copy_map(map, head, "lost");
 	copy_map(map, head, "ledger");
-	json_set(map, "in_flight", in_flight_json(t, span_ns));
-	json_set(map, "rate_per_s", rate_json(t, totals.requests, span_ns));
+	set_load(map, head, "in_flight", in_flight_json(t, span_ns));
+	set_load(map, head, "rate_per_s", rate_json(t, totals.requests, span_ns));
 	json_set(map, "protocols", protocols_json(r));
 	json_set(map, "routes", routes_json(r));
 	copy_field(map, head, "sampling");

@@ -108,7 +108,10 @@ static void print_traffic(const struct json *s, FILE *to)
 	if (isnan(mean))
 		return;
 	print_row(to, "in flight");
-	fprintf(to, "mean %.2f, p95 %.1f", mean, json_number(json_path(s, "in_flight.p95"), NAN));
+	fprintf(to, "mean %.2f", mean);
+	most = json_number(json_path(s, "in_flight.p95"), NAN);
+	if (!isnan(most))
+		fprintf(to, ", p95 %.1f", most);
 	if (number(s, "in_flight.max"))
 		fprintf(to, ", max %" PRId64, number(s, "in_flight.max"));
 	fputc('\n', to);

@@ -156,13 +156,22 @@ static bool take_request(void *data, const struct request_record *q, struct err 
 
 /* ---- files */
 
+static struct rcap_writer *create(const struct watch *w, const char *name, struct err *e)
+{
+	struct rcap_writer *writer = rcap_create(name, false, e);
+
+	if (writer && w->options.dictionary_max)
+		rcap_limit(writer, w->options.dictionary_max / 2);
+	return writer;
+}
+
 static bool open_hour(struct watch *w, int64_t now_ns, struct err *e)
 {
 	w->hour_start_ns = now_ns / hour_ns * hour_ns;
 	w->in_hour = (struct tally){ 0 };
 	w->hour_flushed_ns = w->hour_began_ns = now_ns;
 	watchdir_name("counts", w->hour_start_ns, w->hour_name);
-	w->hour = rcap_create(w->hour_name, false, e);
+	w->hour = create(w, w->hour_name, e);
 	return w->hour != NULL;
 }
 
@@ -174,7 +183,7 @@ static bool open_piece(struct watch *w, int64_t now_ns, struct err *e)
 		.end_ns = now_ns + w->options.ring_ns / WATCH_PIECES };
 	watchdir_name("ring", now_ns, p->name);
 	w->in_ring = (struct tally){ 0 };
-	w->ring = rcap_create(p->name, false, e);
+	w->ring = create(w, p->name, e);
 	if (!w->ring)
 		return false;
 	w->piece_count++;
@@ -248,6 +257,7 @@ static bool write_incident(struct watch *w, int64_t now_ns, struct err *e)
 	struct watch_join plan = { .paths = paths,
 		.from_ns = w->from_ns,
 		.until_ns = now_ns < w->until_ns ? now_ns : w->until_ns,
+		.dictionary_max = w->options.dictionary_max / 2,
 		.why = w->why,
 		.at_ns = w->why_ns };
 	char name[WATCH_NAME_MAX];

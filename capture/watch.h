@@ -23,6 +23,7 @@ struct watch_options {
 	struct watch_rules *rules;
 	int64_t ring_ns, keep_ns;
 	int64_t disk_bytes; /* 0: no cap */
+	size_t dictionary_max; /* bytes of texts and counts, of both files together; 0: no cap */
 };
 
 struct watch;

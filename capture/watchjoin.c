@@ -166,6 +166,8 @@ bool watch_join(
 	table_init(&j.sessions, SESSIONS_MAX);
 	j.writer = rcap_create(beside, true, e);
 	ok = j.writer != NULL;
+	if (ok && plan->dictionary_max)
+		rcap_limit(j.writer, plan->dictionary_max);
 	for (size_t i = 0; ok && i < plan->count; i++)
 		ok = add_part(&j, plan->paths[i], e);
 	*ret_requests = j.requests;

@@ -14,6 +14,7 @@ struct watch_join {
 	const char *const *paths;
 	size_t count;
 	int64_t from_ns, until_ns; /* requests that end in it */
+	size_t dictionary_max; /* bytes of the whole's texts and counts; 0: no cap */
 	const char *why;
 	int64_t at_ns; /* when it was noticed */
 };

@@ -63,6 +63,11 @@ bool rcap_store_request(
 typedef void rcap_route_seen(
 	void *data, uint32_t id, enum protocol protocol, uint64_t fingerprint, struct slice text);
 void rcap_on_route(struct rcap_writer *w, rcap_route_seen *seen, void *data);
+/* Dictionaries, histograms and counts stay below so many bytes, about; the buffers of
+ * blocks, 3 MiB at most in practice, are beside it. What finds no room is "other" and
+ * counted by rcap_refused_texts(), once for each use. */
+void rcap_limit(struct rcap_writer *w, size_t bytes);
+uint64_t rcap_refused_texts(const struct rcap_writer *w);
 /* Once *stop is set, an output that takes nothing for two seconds (a pipe whose reader
  * stands still) is a failure, so that a capture can end. Borrowed. */
 void rcap_heed_stop(struct rcap_writer *w, const volatile sig_atomic_t *stop);

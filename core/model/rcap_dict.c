@@ -87,6 +87,14 @@ bool rcap_dict_init(struct rcap_dict *d, uint32_t cap, size_t cap_bytes, uint64_
 	return true;
 }
 
+void rcap_dict_limit(struct rcap_dict *d, size_t cap, size_t cap_bytes)
+{
+	if (d->cap > cap)
+		d->cap = (uint32_t)cap;
+	if (d->arena.cap_bytes > cap_bytes)
+		d->arena.cap_bytes = cap_bytes;
+}
+
 uint32_t rcap_dict_add(struct rcap_dict *d, struct slice key, bool *ret_is_new)
 {
 	uint32_t *recent = recent_of(d, key);

@@ -25,6 +25,8 @@ struct rcap_dict {
 };
 
 bool rcap_dict_init(struct rcap_dict *d, uint32_t cap, size_t cap_bytes, uint64_t seed) MUST_USE;
+/* Lowers the caps. What is there stays. */
+void rcap_dict_limit(struct rcap_dict *d, size_t cap, size_t cap_bytes);
 /* The key's number; ret_is_new tells a first sight. */
 uint32_t rcap_dict_add(struct rcap_dict *d, struct slice key, bool *ret_is_new);
 void rcap_dict_free(struct rcap_dict *d);

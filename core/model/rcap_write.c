@@ -19,7 +19,7 @@ enum {
 	 * each for 20.4 bytes, -3 245 ns for 22.9, -6 220 ns for 25.7. */
 	ZSTD_LEVEL = -3,
 	DICTIONARY_PENDING_MAX = RCAP_RAW_MAX / 2,
-	COUNTS_SPILL = RCAP_RAW_MAX / 2,
+	COUNTS_SPILL = RCAP_BLOCK_FULL,
 	/* A head is rewritten when the file has grown by so many times its size, else
 	 * with each tenth flush: over a quiet night it would be most of the file. */
 	HEAD_GROWTH = 4,
@@ -30,7 +30,10 @@ enum {
 
 static const size_t route_text_bytes = (size_t)32 << 20;
 static const size_t template_text_bytes = (size_t)256 << 20;
-static const size_t hist_slots_kept = (size_t)8 << 20; /* 64 MiB over all routes */
+static const size_t hist_slots_most = (size_t)8 << 20; /* 64 MiB over all routes */
+/* What entries cost beside their text: 40 and 56 bytes of keys and index, of which twice as
+ * many are there after a doubling; a route has its counts too. */
+static const size_t route_entry_bytes = 512, template_entry_bytes = 128;
 
 /* What was counted since the last flush. */
 struct route_count {
@@ -54,7 +57,8 @@ struct rcap_writer {
 	struct route_count *by_route;
 	uint32_t *touched;
 	uint32_t by_route_room, touched_count;
-	size_t hist_slots;
+	size_t hist_slots, hist_slots_max; /* in use; where counts are written early */
+	uint64_t refused; /* texts that became "other" */
 	/* Since the beginning */
 	uint64_t sessions, last_session, requests, errors, stored;
 	ZSTD_CCtx *zstd;
@@ -97,11 +101,27 @@ static bool prepare(struct rcap_writer *w)
 	buf_init(&w->counts, RCAP_RAW_MAX);
 	buf_init(&w->packed, RCAP_BLOCK_HEADER + ZSTD_COMPRESSBOUND(RCAP_RAW_MAX));
 	w->zstd = ZSTD_createCCtx();
+	w->hist_slots_max = hist_slots_most;
 	return w->zstd &&
 	       !ZSTD_isError(
 		       ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, ZSTD_LEVEL)) &&
 	       rcap_dict_init(&w->routes, RCAP_ROUTES_MAX, route_text_bytes, seed) &&
 	       rcap_dict_init(&w->templates, RCAP_TEMPLATES_MAX, template_text_bytes, seed);
+}
+
+void rcap_limit(struct rcap_writer *w, size_t bytes)
+{
+	size_t quarter = bytes / 4;
+
+	rcap_dict_limit(&w->routes, quarter / route_entry_bytes, quarter / 2);
+	rcap_dict_limit(&w->templates, quarter / template_entry_bytes, quarter);
+	if (w->hist_slots_max > quarter / sizeof(uint64_t))
+		w->hist_slots_max = quarter / sizeof(uint64_t);
+}
+
+uint64_t rcap_refused_texts(const struct rcap_writer *w)
+{
+	return w->refused;
 }
 
 void rcap_heed_stop(struct rcap_writer *w, const volatile sig_atomic_t *stop)
@@ -275,11 +295,14 @@ uint32_t rcap_add_route(
 	char key[9];
 	bool is_new;
 
-	if (!dictionary_has_room(w, text))
+	if (!dictionary_has_room(w, text)) {
+		w->refused++;
 		return RCAP_OTHER;
+	}
 	key[0] = (char)protocol;
 	memcpy(key + 1, &fingerprint, sizeof(fingerprint));
 	uint32_t id = rcap_dict_add(&w->routes, (struct slice){ key, sizeof(key) }, &is_new);
+	w->refused += id == RCAP_OTHER;
 	if (is_new) {
 		struct buf prefix = { .max = 64 };
 
@@ -304,9 +327,14 @@ uint32_t rcap_add_template(struct rcap_writer *w, struct slice text)
 {
 	bool is_new;
 
-	if (text.n == 0 || !dictionary_has_room(w, text))
+	if (text.n == 0)
 		return RCAP_OTHER;
+	if (!dictionary_has_room(w, text)) {
+		w->refused++;
+		return RCAP_OTHER;
+	}
 	uint32_t id = rcap_dict_add(&w->templates, text, &is_new);
+	w->refused += id == RCAP_OTHER;
 	if (is_new) {
 		struct buf prefix = { .max = 64 };
 
@@ -385,7 +413,8 @@ static bool write_records(struct rcap_writer *w, struct err *e)
 
 static bool make_room(struct rcap_writer *w, struct err *e)
 {
-	return w->records.n < RCAP_BLOCK_FULL || write_records(w, e);
+	return (w->records.n < RCAP_BLOCK_FULL && w->dictionary.n < RCAP_BLOCK_FULL) ||
+	       write_records(w, e);
 }
 
 static bool check_records(struct rcap_writer *w, size_t before, struct err *e)
@@ -521,23 +550,13 @@ bool rcap_store_request(struct rcap_writer *w, const struct request_record *q, s
 	return true;
 }
 
-bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
-{
-	return rcap_store_request(w, q, e) && count(w, q, e);
-}
-
-bool rcap_count_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
-{
-	return check_request(w, q, e) && count(w, q, e);
-}
-
 /* ---- flush */
 
 static void forget_counts(struct rcap_writer *w, struct route_count *c)
 {
 	struct hist kept = c->latency_us;
 
-	if (w->hist_slots > hist_slots_kept) {
+	if (w->hist_slots > w->hist_slots_max / 2) {
 		w->hist_slots -= kept.length;
 		hist_free(&kept);
 	} else {
@@ -616,6 +635,20 @@ static bool write_counts(struct rcap_writer *w, struct err *e)
 		memmove(w->touched, w->touched + written, w->touched_count * sizeof(*w->touched));
 	buf_free(&payload);
 	return ok;
+}
+
+bool rcap_put_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
+{
+	return rcap_store_request(w, q, e) && rcap_count_request(w, q, e);
+}
+
+/* Counts are differences: where histograms take too much they are written before the flush. */
+bool rcap_count_request(struct rcap_writer *w, const struct request_record *q, struct err *e)
+{
+	bool has_many = w->hist_slots > w->hist_slots_max;
+
+	return check_request(w, q, e) && make_room(w, e) && count(w, q, e) &&
+	       (!has_many || (write_records(w, e) && write_counts(w, e)));
 }
 
 static bool write_head(struct rcap_writer *w, const struct json *head, struct err *e)

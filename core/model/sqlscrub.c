@@ -54,6 +54,12 @@ void sqlscrub_free(struct sqlscrub *s)
 	free(s);
 }
 
+void sqlscrub_limit_cache(struct sqlscrub *s, size_t cache_bytes)
+{
+	if (s->cache.cap_bytes > cache_bytes)
+		s->cache.cap_bytes = cache_bytes;
+}
+
 uint64_t sqlscrub_cache_hits(const struct sqlscrub *s)
 {
 	return s->cache.hits;

@@ -43,6 +43,7 @@ struct sqlscrub_statement {
 /* Both outlive it. cache_bytes: 0 for 16 MiB. NULL when out of memory. */
 struct sqlscrub *sqlscrub_new(
 	const struct policy *policy, const struct token_key *key, size_t cache_bytes);
+void sqlscrub_limit_cache(struct sqlscrub *s, size_t cache_bytes); /* no higher than it was */
 void sqlscrub_free(struct sqlscrub *s);
 void sqlscrub_text(struct sqlscrub *s, struct slice text, struct sqlscrub_statement *ret);
 /* For the texts that follow: true for sessions whose server reports

@@ -506,6 +506,16 @@ static void unsealed_and_unknown_are_refused(void **state)
 	assert_int_equal(e.kind, ERR_USAGE);
 }
 
+static uint64_t resident_bytes(void)
+{
+	unsigned long long size = 0, resident = 0;
+	FILE *f = fopen("/proc/self/statm", "r");
+
+	assert_int_equal(fscanf(f, "%llu %llu", &size, &resident), 2);
+	fclose(f);
+	return resident * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
 static void dictionaries_overflow_into_other(void **state)
 {
 	char path[128];
@@ -522,6 +532,38 @@ static void dictionaries_overflow_into_other(void **state)
 	struct rcap *r = rcap_open(path, &e);
 	assert_int_equal(rcap_route_count(r), RCAP_ROUTES_MAX);
 	assert_int_equal(rcap_route(r, 5)->fingerprint, 5);
+	rcap_close(r);
+}
+
+static void a_limit_holds_texts_and_histograms_down(void **state)
+{
+	enum { LIMIT = 1 << 20, ROUTES = 60000 };
+	char path[128], text[64];
+	struct err e = { 0 };
+	struct request_record q = { .form = FORM_SIMPLE };
+	uint64_t before = resident_bytes(), other = 0;
+
+	(void)state;
+	struct rcap_writer *w = rcap_create(path_of("limit", path), true, &e);
+	rcap_limit(w, LIMIT);
+	for (uint32_t i = 1; i <= ROUTES; i++) {
+		snprintf(text, sizeof text, "SELECT %u AS column_%u FROM t WHERE id = ?", i, i);
+		q.route = rcap_add_route(w, PROTOCOL_PG, i, slice_of(text));
+		q.template_id = rcap_add_template(w, slice_of(text));
+		q.start_ns = i * NS_PER_MS;
+		q.end_ns = q.start_ns + (1 + i % 977 * 1000) * NS_PER_US;
+		other += q.route == RCAP_OTHER;
+		record_seal_request(&q);
+		assert_true(rcap_put_request(w, &q, &e));
+	}
+	/* The buffers of blocks are beside the limit. */
+	assert_in_range(resident_bytes() - before, 0, LIMIT + (4 << 20));
+	assert_true(other > 0 && rcap_refused_texts(w) > other);
+	assert_true(rcap_finish(w, NULL, &e));
+	struct rcap *r = rcap_open(path, &e);
+	assert_int_equal(rcap_totals(r).requests, ROUTES);
+	assert_int_equal(rcap_route(r, RCAP_OTHER)->requests, other);
+	assert_int_equal(rcap_route(r, 7)->requests, 1);
 	rcap_close(r);
 }
 
@@ -631,6 +673,7 @@ int main(void)
 		cmocka_unit_test(counts_stay_exact_when_requests_are_not_stored),
 		cmocka_unit_test(unsealed_and_unknown_are_refused),
 		cmocka_unit_test(dictionaries_overflow_into_other),
+		cmocka_unit_test(a_limit_holds_texts_and_histograms_down),
 		cmocka_unit_test(a_request_too_large_goes_without_its_values),
 		cmocka_unit_test(foreign_files_are_told_by_name),
 		cmocka_unit_test(newer_versions_and_pipes_are_refused),
