@@ -62,7 +62,7 @@ static bool receive_all(int fd, void *bytes, size_t n)
 
 static size_t make_answer(unsigned char *to)
 {
-	static unsigned char row[ROW_BYTES + 6];
+	unsigned char row[ROW_BYTES + 6] = { 0 };
 	size_t n;
 
 	row[1] = 1; /* one column */
