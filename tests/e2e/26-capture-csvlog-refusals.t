@@ -44,4 +44,17 @@ is $? 0 "a partly readable log is captured" || diag <err
 like "$("$REPROD" capture show part.rcap)" '2 requests' "with what could be read"
 like "$("$REPROD" capture show part.rcap)" 'unread: not a csvlog line 1, cut 1' \
 	"and the rest by reason"
+
+# Rotated and compressed files, given in no order; the last one ends too early.
+for i in 3 1 2; do
+	row UTC "duration: 1.000 ms  statement: select $i" | sed "s/12:00:01/12:00:0$i/" >"r$i.csv"
+done
+for i in $(seq 20000); do row UTC "duration: 1.000 ms  statement: select $RANDOM"; done >>r3.csv
+gzip r1.csv && bzip2 r2.csv && gzip r3.csv && truncate -s -100 r3.csv.gz
+"$REPROD" capture r3.csv.gz r1.csv.gz r2.csv.bz2 -o z.rcap >out 2>err
+is $? 0 "rotated files are captured" || diag <err
+like "$(cat err)" 'r3.csv.gz: the compressed stream ends too early' "a compressed file that is cut is named"
+like "$("$REPROD" capture show z.rcap)" 'not complete' "and the capture is not complete"
+is "$("$REPROD" capture cat z.rcap | grep '"type":"request"' | head -3 | grep -o '12:00:0[0-9]' | tr '\n' ' ')" \
+	'12:00:00 12:00:01 12:00:02 ' "they are read in the order of their times"
 done_testing
