@@ -859,8 +859,66 @@ static void a_name_for_each_state(void **state)
 	assert_string_equal(tls_state_name(TLS_BROKEN), "broken");
 }
 
-int main(void)
+/* ---- tests/fuzz/corpus/tls is made by: test_tls tests/fuzz/corpus/tls */
+
+static void write_seed(const struct tlspair *p, const char *dir, const char *name, int is_late)
 {
+	char path[512];
+	const char *at = p->sent.p;
+	FILE *f;
+
+	snprintf(path, sizeof path, "%s/%s", dir, name);
+	f = fopen(path, "wb");
+	fprintf(f, "%c%c%c", is_late, (int)(p->keylog.n >> 8), (int)(p->keylog.n & 0xff));
+	fwrite(p->keylog.p, 1, p->keylog.n, f);
+	for (size_t i = 0; i < p->flight_count; i++)
+		for (size_t left = p->flights[i].n; left;) {
+			size_t n = left < 63 ? left : left < 4080 ? left / 16 * 16 : 4080;
+
+			fputc((int)((left < 63 ? n : 63) << 2) | p->flights[i].side, f);
+			if (left >= 63)
+				fputc((int)(n / 16), f);
+			fwrite(at, 1, n, f);
+			at += n;
+			left -= n;
+		}
+	fclose(f);
+}
+
+static int write_seeds(const char *dir)
+{
+	static const struct {
+		const char *name, *suites;
+		int version, is_late;
+	} seeds[] = { { "gcm-12", "ECDHE-ECDSA-AES128-GCM-SHA256", TLS1_2_VERSION, 0 },
+		{ "ccm-12-late", "ECDHE-ECDSA-AES128-CCM8", TLS1_2_VERSION, 1 },
+		{ "chacha-12", "ECDHE-ECDSA-CHACHA20-POLY1305", TLS1_2_VERSION, 0 },
+		{ "cbc-12", "ECDHE-ECDSA-AES128-SHA", TLS1_2_VERSION, 0 },
+		{ "gcm-13", "TLS_AES_128_GCM_SHA256", TLS1_3_VERSION, 0 },
+		{ "gcm-13-late", "TLS_AES_256_GCM_SHA384", TLS1_3_VERSION, 1 } };
+
+	for (size_t i = 0; i < LENGTH(seeds); i++) {
+		struct tlspair *p = tlspair_new(seeds[i].version, seeds[i].suites);
+
+		tlspair_handshake(p);
+		say(p, 0, "GET / HTTP/1.1\r\n\r\n");
+		say(p, 1, "HTTP/1.1 204 No\r\n\r\n");
+		if (seeds[i].version == TLS1_3_VERSION)
+			SSL_key_update(p->ssl[0], SSL_KEY_UPDATE_REQUESTED);
+		say(p, 0, "GET /b HTTP/1.1\r\n\r\n");
+		say(p, 1, "HTTP/1.1 204 No\r\n\r\n");
+		tlspair_close(p);
+		write_seed(p, dir, seeds[i].name, seeds[i].is_late);
+		tlspair_free(p);
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 2)
+		return write_seeds(argv[1]);
+
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_aead_suite_of_tls_12_is_read),
 		cmocka_unit_test(every_suite_of_tls_13_is_read),
