@@ -174,6 +174,8 @@ static void on_lost(void *data, bool from_client, int64_t time_ns)
 	struct pg_session *s = data;
 
 	(void)time_ns;
+	if (!s->id)
+		s->wire->ledger->lost[LOST_EVICTED] += s->proto.is_out_of_memory;
 	if (!s->id || s->flags & SESSION_WALSENDER)
 		return;
 	if (from_client) {

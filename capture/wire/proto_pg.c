@@ -157,6 +157,13 @@ static bool take_startup(struct pg_proto *p, struct chunk *c)
 			want_n = c->rest.n;
 		buf_add(&side->partial, c->rest.p, want_n);
 		advance(c, want_n);
+		if (side->partial.is_full) {
+			/* Out of memory: who this is stays unknown, what follows is found anew. */
+			side->is_startup = false;
+			p->is_out_of_memory = true;
+			lose_side(p, true, c->now_ns);
+			return true;
+		}
 		kind = pg_startup_kind(buf_slice(&side->partial), &other);
 		if (kind == PG_STARTUP_SHORT)
 			continue;
@@ -252,7 +259,7 @@ bool pg_proto_feed(
 		return false;
 	if (!c.rest.n || (p->side[!from_client].is_lost && !find_boundary(p, from_client, &c)))
 		return true;
-	if (!cut_messages(p, from_client, &c))
+	if (!cut_messages(p, from_client, &c) || p->side[!from_client].partial.is_full)
 		lose_side(p, from_client, now_ns);
 	return true;
 }

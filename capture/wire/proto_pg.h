@@ -61,6 +61,7 @@ struct pg_proto {
 	enum pg_phase phase;
 	bool awaits_bare_byte; /* the answer to SSLRequest or GSSENCRequest */
 	bool is_joined_late;
+	bool is_out_of_memory; /* the startup was lost for want of it */
 	uint64_t resyncs;
 	uint32_t asks; /* SSLRequest, GSSENCRequest, CancelRequest */
 };

@@ -266,6 +266,9 @@ static bool grow_counts(struct rcap_writer *w, uint32_t route)
 
 static void frame(struct buf *to, uint8_t kind, struct buf *payload)
 {
+	/* A record with a piece missing would make the rest of the block unreadable. */
+	if (payload->is_full)
+		to->is_full = true;
 	buf_add_byte(to, kind);
 	buf_add_counted(to, buf_slice(payload));
 }
@@ -282,9 +285,8 @@ static void add_entry(
 
 	buf_add_slice(&payload, buf_slice(prefix));
 	buf_add_counted(&payload, text);
+	payload.is_full |= prefix->is_full;
 	frame(&w->dictionary, kind, &payload);
-	if (payload.is_full)
-		w->dictionary.is_full = true;
 	w->dictionary_records++;
 	buf_free(&payload);
 }
@@ -623,8 +625,6 @@ static bool write_counts(struct rcap_writer *w, struct err *e)
 	}
 	if (ok) {
 		add_totals(w, &payload);
-		if (payload.is_full)
-			w->counts.is_full = true;
 		ok = write_counts_block(
 			w, written, w->touched_count, w->touched_count - written + 1, e);
 		if (ok)
