@@ -38,8 +38,8 @@ struct log_session *log_session_new(
 	const struct pglog_line *line, const char *server, int64_t open_ns, bool is_late)
 {
 	struct log_session *s = calloc(1, sizeof(*s));
-	size_t n = line->session_id.n + line->client.n + line->user.n +
-		   line->database.n + line->application.n;
+	size_t n = line->session_id.n + line->client.n + line->user.n + line->database.n +
+		   line->application.n;
 	char *to = s ? s->texts = malloc(n + 1) : NULL;
 
 	if (!to) {

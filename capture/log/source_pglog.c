@@ -11,6 +11,7 @@
 #include "capture/log/log_match.h"
 #include "capture/log/log_shape.h"
 #include "capture/log/log_time.h"
+#include "capture/log/rotated.h"
 #include "core/base/file.h"
 #include "core/base/unzip.h"
 #include "core/format/pglog_csv.h"
@@ -555,58 +556,15 @@ bool source_pglog_read(struct source_pglog *s, const char *path, struct err *e)
 
 /* ---- several files */
 
-struct rotated {
-	const char *path;
-	size_t place;
-	char first[20];
-};
-
-static bool look(struct rotated *r, struct err *e)
-{
-	CLEANUP(file_close_fd) int fd = open(r->path, O_RDONLY | O_CLOEXEC);
-	char bytes[4096];
-	size_t n = 0, more;
-
-	if (fd < 0)
-		return err_os(e, ERR_INPUT, errno, "could not open");
-	struct unzip *u = unzip_open(fd, e);
-	if (!u)
-		return false;
-	enum step step = STEP_ITEM;
-	while (n < sizeof(bytes) && step == STEP_ITEM) {
-		step = unzip_read(u, bytes + n, sizeof(bytes) - n, &more, e);
-		n += more;
-	}
-	unzip_close(u);
-	log_shape_first_time((struct slice){ bytes, n }, r->first);
-	return step != STEP_FAIL;
-}
-
-static int compare_rotated(const void *a, const void *b)
-{
-	const struct rotated *x = a, *y = b;
-	bool is_known = *x->first && *y->first;
-	int order =
-		is_known ? strcmp(x->first, y->first) : (*y->first != '\0') - (*x->first != '\0');
-
-	return order ? order : x->place < y->place ? -1 : 1;
-}
-
 bool source_pglog_read_all(
 	struct source_pglog *s, const char *const *paths, size_t count, struct err *e)
 {
-	struct rotated *files = calloc(count + 1, sizeof(*files));
-	bool ok = files || err_set(e, ERR_ENV, "out of memory");
+	struct rotated files = { 0 };
+	bool ok = rotated_sort(&files, paths, count, e);
 
-	for (size_t i = 0; ok && i < count; i++) {
-		files[i] = (struct rotated){ .path = paths[i], .place = i };
-		ok = strcmp(paths[i], "-") == 0 || look(&files[i], e) || err_in(e, "%s", paths[i]);
-	}
-	if (ok)
-		qsort(files, count, sizeof(*files), compare_rotated);
 	for (size_t i = 0; ok && i < count && !is_stopped(s); i++)
-		ok = source_pglog_read(s, files[i].path, e);
-	free(files);
+		ok = source_pglog_read(s, files.paths[i], e);
+	rotated_free(&files);
 	return ok;
 }
 

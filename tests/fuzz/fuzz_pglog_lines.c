@@ -38,10 +38,11 @@ static void check_line(const struct pglog_line *line)
 	bool is_null;
 	volatile unsigned sink = 0;
 
-	sink += touch(line->message) + touch(line->detail) + touch(line->query) + touch(line->user) +
-		touch(line->database) + touch(line->client) + touch(line->port) +
-		touch(line->session_id) + touch(line->sqlstate) + touch(line->context) +
-		touch(m.text) + touch(m.statement) + touch(m.portal) + touch(line->time.zone);
+	sink += touch(line->message) + touch(line->detail) + touch(line->query) +
+		touch(line->user) + touch(line->database) + touch(line->client) +
+		touch(line->port) + touch(line->session_id) + touch(line->sqlstate) +
+		touch(line->context) + touch(m.text) + touch(m.statement) + touch(m.portal) +
+		touch(line->time.zone);
 	(void)pglog_is_localised(line);
 	(void)pglog_sqlstate_of(line->message);
 	if (pglog_has_parameters(rest, &rest) && buf_room(&scratch, rest.n))

@@ -30,7 +30,8 @@ static void a_separator_may_occur_in_a_name(void **state)
 
 	(void)state;
 	assert_true(pglog_prefix_match(&p,
-		SLICE("2026-11-30 12:00:00.123 +03|al|shop|a|b LOG:  c|10.0.0.1(54321)|LOG:  x"), &h));
+		SLICE("2026-11-30 12:00:00.123 +03|al|shop|a|b LOG:  c|10.0.0.1(54321)|LOG:  x"),
+		&h));
 	IS(h.user, "al");
 	IS(h.application, "a|b LOG:  c");
 	IS(h.client, "10.0.0.1(54321)");
@@ -45,14 +46,16 @@ static void padding_and_what_has_no_session_are_understood(void **state)
 
 	(void)state;
 	assert_true(pglog_prefix_match(&p,
-		SLICE("2026-11-30 12:00:00 UTC [12     ] 00000      alice@shop     ERROR:  no"), &h));
+		SLICE("2026-11-30 12:00:00 UTC [12     ] 00000      alice@shop     ERROR:  no"),
+		&h));
 	IS(h.pid, "12");
 	IS(h.user, "alice");
 	IS(h.database, "shop");
 	assert_true(pglog_prefix_match(
 		&p, SLICE("2026-11-30 12:00:00 UTC [12     ] 00000 LOG:  checkpoint"), &h));
 	assert_int_equal(h.user.n, 0);
-	assert_false(pglog_prefix_match(&p, SLICE("2026-11-30 12:00:00 UTC [x] 00000 LOG:  c"), &h));
+	assert_false(
+		pglog_prefix_match(&p, SLICE("2026-11-30 12:00:00 UTC [x] 00000 LOG:  c"), &h));
 }
 
 static void an_unknown_escape_is_refused(void **state)
@@ -71,8 +74,8 @@ static void prefixes_are_learned_from_lines(void **state)
 	static const struct {
 		const char *line, *other, *source;
 	} cases[] = {
-		{ "2026-11-30 12:00:00.123 UTC [12] LOG:  x", "2026-11-30 12:00:01.123 UTC [13] LOG:  y",
-			"%m [%p] %q%u@%d " },
+		{ "2026-11-30 12:00:00.123 UTC [12] LOG:  x",
+			"2026-11-30 12:00:01.123 UTC [13] LOG:  y", "%m [%p] %q%u@%d " },
 		{ "2026-11-30 12:00:00 UTC:10.0.0.1(5):al@shop:[12]:LOG:  x",
 			"2026-11-30 12:00:00 UTC::@:[13]:LOG:  y", "%t:%r:%u@%d:[%p]:" },
 		{ "2026-11-30 12:00:00.123 CET|al|shop|6b0db806.1cfc|LOG:  x",
@@ -123,9 +126,9 @@ static void a_jsonlog_line_gives_its_members(void **state)
 
 static void json_that_is_none_is_refused(void **state)
 {
-	static const char *const texts[] = { "", "{", "[]", "{}", "{\"a\":1,}", "{\"a\" 1}", "{\"a\":01x}",
-		"{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}", "{\"a\":tru}", "{\"a\":1}{\"b\":2}", "{\"a\":\"cut",
-		"{\"a\":[1,2}", "{\"a\":-}" };
+	static const char *const texts[] = { "", "{", "[]", "{}", "{\"a\":1,}", "{\"a\" 1}",
+		"{\"a\":01x}", "{\"a\":\"\\x\"}", "{\"a\":\"\\u12\"}", "{\"a\":tru}",
+		"{\"a\":1}{\"b\":2}", "{\"a\":\"cut", "{\"a\":[1,2}", "{\"a\":-}" };
 	struct pglog_json j = { 0 };
 	struct pglog_line line;
 	const char *why;
@@ -173,13 +176,13 @@ static bool see_request(void *data, const struct raw_request *q, struct err *e)
 	seen->durations_us[i] = (q->end_ns - q->start_ns) / 1000;
 	seen->ends_ns[i] = q->end_ns;
 	for (size_t k = 0; k < q->bind_count; k++)
-		n += (size_t)snprintf(seen->values[i] + n, 64 - n, "%.*s;", (int)q->binds[k].bytes.n,
-			q->binds[k].bytes.p);
+		n += (size_t)snprintf(seen->values[i] + n, 64 - n, "%.*s;",
+			(int)q->binds[k].bytes.n, q->binds[k].bytes.p);
 	return true;
 }
 
-static bool read_texts(struct seen *seen, const char *const *texts, size_t count,
-	struct source_pglog_options o)
+static bool read_texts(
+	struct seen *seen, const char *const *texts, size_t count, struct source_pglog_options o)
 {
 	struct request_sink sink = { see_session, see_request, seen };
 	char paths[4][32];
@@ -219,12 +222,12 @@ static void parts_and_continuations_join_their_message(void **state)
 	struct seen seen;
 
 	(void)state;
-	assert_true(read_text(&seen,
-		T "1.000 UTC [12] al@shop LOG:  duration: 1.500 ms  execute a/b: c/d: select $1,\n\t$2\n"
-		T "1.000 UTC [12] al@shop DETAIL:  Parameters: $1 = 'it''s\n\ttwo', $2 = NULL\n"
-		T "2.000 UTC [12] al@shop ERROR:  division by zero\n"
-		T "2.000 UTC [12] al@shop CONTEXT:  unnamed portal with parameters: $1 = '0'\n"
-		T "2.000 UTC [12] al@shop STATEMENT:  select 1/$1\n\tfrom t\n"));
+	assert_true(read_text(&seen, T
+		"1.000 UTC [12] al@shop LOG:  duration: 1.500 ms  execute a/b: c/d: select $1,\n\t$2\n" T
+		"1.000 UTC [12] al@shop DETAIL:  Parameters: $1 = 'it''s\n\ttwo', $2 = NULL\n" T
+		"2.000 UTC [12] al@shop ERROR:  division by zero\n" T
+		"2.000 UTC [12] al@shop CONTEXT:  unnamed portal with parameters: $1 = '0'\n" T
+		"2.000 UTC [12] al@shop STATEMENT:  select 1/$1\n\tfrom t\n"));
 	assert_int_equal(seen.requests, 2);
 	assert_string_equal(seen.texts[0], "select $1,\n$2");
 	assert_string_equal(seen.values[0], "it's\ntwo;;");
@@ -241,13 +244,13 @@ static void a_pid_that_comes_again_is_another_session(void **state)
 
 	(void)state;
 	assert_true(read_text(&seen,
-		T "1 UTC:h(1):a@d:[12]:LOG:  duration: 1 ms  statement: select 1\n"
-		T "1 UTC:h(1):a@d:[12]:LOG:  disconnection: session time: 0:00:00.1\n"
-		T "2 UTC:h(1):[unknown]@[unknown]:[12]:LOG:  connection received: host=h port=1\n"
-		T "2 UTC:h(1):a@d:[12]:LOG:  connection authorized: user=a database=d\n"
-		T "2 UTC:h(1):a@d:[12]:LOG:  duration: 1 ms  statement: select 2\n"
-		T "2 UTC:h(2):a@d:[12]:LOG:  duration: 1 ms  statement: select 3\n"
-		T "2 UTC:h(2):b@d:[12]:LOG:  duration: 1 ms  statement: select 4\n"));
+		T "1 UTC:h(1):a@d:[12]:LOG:  duration: 1 ms  statement: select 1\n" T
+		  "1 UTC:h(1):a@d:[12]:LOG:  disconnection: session time: 0:00:00.1\n" T
+		  "2 UTC:h(1):[unknown]@[unknown]:[12]:LOG:  connection received: host=h port=1\n" T
+		  "2 UTC:h(1):a@d:[12]:LOG:  connection authorized: user=a database=d\n" T
+		  "2 UTC:h(1):a@d:[12]:LOG:  duration: 1 ms  statement: select 2\n" T
+		  "2 UTC:h(2):a@d:[12]:LOG:  duration: 1 ms  statement: select 3\n" T
+		  "2 UTC:h(2):b@d:[12]:LOG:  duration: 1 ms  statement: select 4\n"));
 	assert_int_equal(seen.sessions, 4);
 	for (size_t i = 0; i < 4; i++)
 		assert_int_equal(seen.session_of[i], i + 1);

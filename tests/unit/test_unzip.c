@@ -95,7 +95,9 @@ static void a_cut_stream_gives_what_came_before(void **state)
 
 static void a_damaged_stream_says_so(void **state)
 {
-	const char *const parts[] = { "a line that is long enough to be compressed at all, all, all\n" };
+	const char *const parts[] = {
+		"a line that is long enough to be compressed at all, all, all\n"
+	};
 
 	(void)state;
 	for (size_t i = 1; i < LENGTH(tools); i++) {
