@@ -4,10 +4,11 @@
 #include <inttypes.h>
 
 #include "capture/cat_line.h"
+#include "capture/outfile.h"
 #include "core/model/rcap.h"
 
 struct cat_args {
-	const char *route;
+	const char *route, *output;
 	int64_t session;
 	int64_t limit;
 	bool has_values;
@@ -20,6 +21,8 @@ static const struct cli_option options[] = {
 	{ "limit", 'n', CLI_INT, offsetof(struct cat_args, limit), "N", "end after so many lines" },
 	{ "values", 0, CLI_FLAG, offsetof(struct cat_args, has_values), NULL,
 		"with each statement's template, scrubbed values and edges" },
+	{ "output", 'o', CLI_TEXT, offsetof(struct cat_args, output), "FILE",
+		"write here instead of standard output" },
 	{ 0 },
 };
 
@@ -72,27 +75,35 @@ static bool copy(struct run *run, const struct cat_args *a, struct rcap *r, stru
 	return ok && step != STEP_FAIL;
 }
 
-static enum outcome cat(struct run *run, void *args, struct cli_operands ops, struct err *e)
+static bool cat_file(struct run *run, const struct cat_args *a, const char *path, struct err *e)
 {
-	if (ops.count != 1) {
-		err_set(e, ERR_USAGE, "capture cat reads one file");
-		return OUTCOME_FAILED;
-	}
-	struct rcap *r = rcap_open(ops.items[0], e);
-	if (!r)
-		return OUTCOME_FAILED;
-	bool ok = copy(run, args, r, e);
+	struct rcap *r = rcap_open(path, e);
+	bool ok = r && copy(run, a, r, e);
+
 	if (ok && rcap_is_torn(r))
 		run_note(run,
 			"%s: not complete (%" PRIu64 " bytes at the end are no whole block, "
 			"%" PRIu64 " damaged blocks left out)",
-			ops.items[0], rcap_torn_bytes(r), rcap_damaged_blocks(r));
+			path, rcap_torn_bytes(r), rcap_damaged_blocks(r));
 	rcap_close(r);
-	if (ok && run_stopped(run)) {
-		err_set(e, ERR_INTERRUPTED, "interrupted");
-		ok = false;
+	if (ok && run_stopped(run))
+		ok = err_set(e, ERR_INTERRUPTED, "interrupted");
+	return ok;
+}
+
+static enum outcome cat(struct run *run, void *args, struct cli_operands ops, struct err *e)
+{
+	const struct cat_args *a = args;
+	struct outfile file;
+
+	if (ops.count != 1) {
+		err_set(e, ERR_USAGE, "capture cat reads one file");
+		return OUTCOME_FAILED;
 	}
-	return ok ? OUTCOME_YES : OUTCOME_FAILED;
+	if (!outfile_open(&file, run, a->output, e))
+		return OUTCOME_FAILED;
+	bool ok = cat_file(run, a, ops.items[0], e);
+	return outfile_close(&file, ok, e) ? OUTCOME_YES : OUTCOME_FAILED;
 }
 
 const struct cli_command capture_cat_command = {

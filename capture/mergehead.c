@@ -96,7 +96,6 @@ static struct json *servers(const struct merge *m)
 			json_append(list, json_copy(json_at(all, i)));
 	}
 	json_free(all);
-	all = json_array();
 	/* A merged input brings its own list. */
 	for (size_t i = 0; i < m->count; i++) {
 		const struct json *more = json_get(head_of(m, i), "servers");
@@ -104,7 +103,6 @@ static struct json *servers(const struct merge *m)
 		for (size_t k = 0; k < json_count(more); k++)
 			json_append(list, json_copy(json_at(more, k)));
 	}
-	json_free(all);
 	return list;
 }
 

@@ -87,6 +87,7 @@ static struct json *latency_json(const struct hist *h)
 	struct json *map = json_object();
 	uint64_t low = 0, high = 0;
 
+	json_set_number(map, "mean", h->total ? h->sum / (double)h->total / 1000 : (double)NAN);
 	set_quantile(map, "p50", h, 0.5);
 	set_quantile(map, "p90", h, 0.9);
 	set_quantile(map, "p99", h, 0.99);
@@ -315,7 +316,8 @@ static struct json *build(const struct rcap *r, struct tally *t)
 	json_set(map, "protocols", protocols_json(r));
 	json_set(map, "routes", routes_json(r));
 	copy_field(map, head, "sampling");
-	static const char *const live[] = { "cost", "shedding", "probe", "ended" };
+	static const char *const live[] = { "cost", "shedding", "probe", "ended", "merged",
+		"servers" };
 	for (size_t i = 0; i < LENGTH(live); i++)
 		if (json_get(head, live[i]))
 			copy_field(map, head, live[i]);

@@ -3,7 +3,9 @@
 #include <inttypes.h>
 #include <math.h>
 
-enum { ROUTE_WIDTH = 60 };
+#include "capture/summary_cost.h"
+
+enum { ROUTE_WIDTH = 38 }; /* the whole in 100 columns */
 
 /* 1234567 as "1,234,567". */
 static const char *grouped(int64_t n, char text[32])
@@ -181,12 +183,12 @@ static void print_milliseconds(const struct json *v, FILE *to)
 	double ms = json_number(v, NAN);
 
 	if (isnan(ms))
-		fprintf(to, "%10s", "-");
+		fprintf(to, "%8s", "-");
 	else
-		fprintf(to, "%10.*f", ms < 10 ? 3 : ms < 1000 ? 1 : 0, ms);
+		fprintf(to, "%8.*f", ms < 10 ? 3 : ms < 1000 ? 1 : 0, ms);
 }
 
-/* "[3.1, 4.9]" in 18 columns. */
+/* "[3.1, 4.9]" in 16 columns. */
 static void print_interval(const struct json *latency, FILE *to)
 {
 	double low = json_number(json_get(latency, "p99_low"), NAN);
@@ -199,7 +201,7 @@ static void print_interval(const struct json *latency, FILE *to)
 		snprintf(text, sizeof(text), "[%.3g, ...]", low);
 	else
 		snprintf(text, sizeof(text), "[%.4g, %.4g]", isnan(low) ? 0 : low, high);
-	fprintf(to, " %-18s", text);
+	fprintf(to, " %-16s", text);
 }
 
 /* A quoted identifier may hold anything, also what a terminal would obey. */
@@ -219,7 +221,7 @@ static void print_route(const struct json *route, FILE *to)
 	const char *text = json_text(json_get(route, "route"), "");
 	char n[32];
 
-	fprintf(to, "  %12s %6" PRId64, grouped(number(route, "requests"), n),
+	fprintf(to, "  %10s%7" PRId64, grouped(number(route, "requests"), n),
 		number(route, "errors"));
 	if (json_type(json_get(latency, "p99")) == JSON_NUMBER) {
 		print_milliseconds(json_get(latency, "p50"), to);
@@ -232,7 +234,7 @@ static void print_route(const struct json *route, FILE *to)
 		print_milliseconds(json_get(latency, "p50"), to);
 		snprintf(why, sizeof(why), "n=%" PRId64 ": p99 not estimable",
 			number(route, "requests"));
-		fprintf(to, "  %-27s", why);
+		fprintf(to, " %-24s", why);
 		print_milliseconds(json_get(latency, "max"), to);
 	}
 	fputs("  ", to);
@@ -249,8 +251,8 @@ static void print_routes(const struct json *s, size_t shown, FILE *to)
 		return;
 	if (!shown || shown > n)
 		shown = n;
-	fprintf(to, "\n  %12s %6s%10s%10s %-18s%10s  %s\n", "requests", "errors", "p50 ms",
-		"p99 ms", "[95 %]", "max ms", "route");
+	fprintf(to, "\n  %10s%7s%8s%8s %-16s%8s  %s\n", "requests", "errors", "p50 ms", "p99 ms",
+		"[95 %]", "max ms", "route");
 	for (size_t i = 0; i < shown; i++)
 		print_route(json_at(routes, i), to);
 	if (shown < n)
@@ -284,5 +286,6 @@ void capture_summary_print(
 	print_protocols(summary, to);
 	print_lost(summary, to);
 	print_scrubbed(summary, to);
+	summary_cost_print(summary, to);
 	print_routes(summary, routes_shown, to);
 }

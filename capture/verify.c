@@ -4,18 +4,21 @@
 #include <stdarg.h>
 
 #include "capture/canary.h"
+#include "capture/outfile.h"
 #include "core/base/json.h"
 #include "core/model/rcap.h"
 
 enum { LISTED_MAX = 100 };
 
 struct verify_args {
-	const char *canary;
+	const char *canary, *output;
 };
 
 static const struct cli_option options[] = {
 	{ "canary", 0, CLI_TEXT, offsetof(struct verify_args, canary), "FILE",
 		"strings, one a line, that must be nowhere in the capture" },
+	{ "output", 'o', CLI_TEXT, offsetof(struct verify_args, output), "FILE",
+		"write here instead of standard output" },
 	{ 0 },
 };
 
@@ -223,6 +226,24 @@ static bool check(struct verify *v, struct run *run, const char *path, struct er
 	return true;
 }
 
+static bool tell(const struct verify *v, struct run *run, const char *output, const char *path,
+	struct err *e)
+{
+	struct outfile file;
+
+	if (!outfile_open(&file, run, output, e))
+		return false;
+	if (run->is_json) {
+		struct json *map = result(v);
+
+		json_print(map, run->out);
+		json_free(map);
+	} else {
+		print(v, path, run->out);
+	}
+	return outfile_close(&file, true, e);
+}
+
 static enum outcome verify(struct run *run, void *args, struct cli_operands ops, struct err *e)
 {
 	const struct verify_args *a = args;
@@ -247,14 +268,8 @@ static enum outcome verify(struct run *run, void *args, struct cli_operands ops,
 	}
 	if (!check(&v, run, ops.items[0], e))
 		goto out;
-	if (run->is_json) {
-		struct json *map = result(&v);
-
-		json_print(map, run->out);
-		json_free(map);
-	} else {
-		print(&v, ops.items[0], run->out);
-	}
+	if (!tell(&v, run, a->output, ops.items[0], e))
+		goto out;
 	outcome = json_count(v.faults) || v.hit_count ? OUTCOME_NO : OUTCOME_YES;
 out:
 	rcap_close(v.rcap);

@@ -200,12 +200,30 @@ static size_t list_count(const char *list)
 	return n;
 }
 
-bool target_is_not_source(const char *dsn, const struct json *head, struct err *e)
+static bool is_not_server(const struct pg_address *to, const struct json *server, struct err *e)
 {
-	const struct json *server = json_get(head, "server");
-	const char *address = json_text(json_get(server, "address"), "");
 	int64_t port = json_int(json_get(server, "port"), 0);
 	unsigned char captured[16];
+
+	if (!parse_address(json_text(json_get(server, "address"), ""), captured))
+		return true; /* a log has no address; the identifier is compared later */
+	for (size_t i = 0; i < list_count(to->hosts); i++) {
+		char host[256], host_port[32];
+
+		list_item(to->hosts, i, host, sizeof(host));
+		list_item(to->ports, i, host_port, sizeof(host_port));
+		if (!is_captured(host, host_port, captured, port))
+			continue;
+		err_set(e, ERR_REFUSED, "the target is the captured server itself (port %lld)",
+			(long long)port);
+		return err_hint(e, "replay against a lab: reprod snapshot build ... --into DIR");
+	}
+	return true;
+}
+
+bool target_is_not_source(const char *dsn, const struct json *head, struct err *e)
+{
+	const struct json *servers = json_get(head, "servers"); /* of a merged capture */
 	struct pg_address to;
 
 	if (!pg_address_of(dsn, &to, e))
@@ -216,20 +234,10 @@ bool target_is_not_source(const char *dsn, const struct json *head, struct err *
 			"name host and port, so that they can be compared with the captured "
 			"server's before anything is connected");
 	}
-	if (!parse_address(address, captured))
-		return true; /* a log has no address; the identifier is compared later */
-	for (size_t i = 0; i < list_count(to.hosts); i++) {
-		char host[256], host_port[32];
-
-		list_item(to.hosts, i, host, sizeof(host));
-		list_item(to.ports, i, host_port, sizeof(host_port));
-		if (!is_captured(host, host_port, captured, port))
-			continue;
-		err_set(e, ERR_REFUSED, "the target is the captured server itself (port %lld)",
-			(long long)port);
-		return err_hint(e, "replay against a lab: reprod snapshot build ... --into DIR");
-	}
-	return true;
+	for (size_t i = 0; i < json_count(servers); i++)
+		if (!is_not_server(&to, json_at(servers, i), e))
+			return false;
+	return is_not_server(&to, json_get(head, "server"), e);
 }
 
 /* ---- does this capture fit this snapshot? */
@@ -249,6 +257,16 @@ static bool is_source(const struct mark *m, const struct json *server)
 			return true;
 	}
 	return false;
+}
+
+static bool is_any_source(const struct mark *m, const struct json *head)
+{
+	const struct json *servers = json_get(head, "servers");
+
+	for (size_t i = 0; i < json_count(servers); i++)
+		if (is_source(m, json_at(servers, i)))
+			return true;
+	return is_source(m, json_get(head, "server"));
 }
 
 static bool is_copy(const struct mark *m)
@@ -295,7 +313,7 @@ bool target_fits_capture(const struct mark *m, const struct json *head, struct e
 {
 	if (strcmp(m->tier, "plan") == 0)
 		return refuse(e, "is a plan twin: it has no rows, only EXPLAIN makes sense there");
-	if (is_source(m, json_get(head, "server")) && !(m->is_neutralised && is_copy(m)))
+	if (is_any_source(m, head) && !(m->is_neutralised && is_copy(m)))
 		return refuse(e,
 			"has the captured server's system identifier and is no neutralised "
 			"clone of it");
