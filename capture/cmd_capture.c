@@ -29,10 +29,8 @@ static const struct cli_option options[] = {
 	{ "key", 0, CLI_TEXT, AT(key), "FILE",
 		"pseudonymise under this key (mode 0600); default a fresh one" },
 	{ "policy", 0, CLI_TEXT, AT(policy), "FILE", "what to keep and what to replace" },
-#ifndef TLS_IS_ABSENT
 	{ "tls-keylog", 0, CLI_TEXT, AT(tls_keylog), "FILE",
 		"read TLS with the secrets of this key log (SSLKEYLOGFILE)" },
-#endif
 	{ "routes", 0, CLI_TEXT, AT(routes), "FILE",
 		"HTTP: paths that are routes, one 'GET /shop/{id}/label' a line" },
 	{ "ids", 0, CLI_TEXT, AT(ids), "HOW",
@@ -40,7 +38,9 @@ static const struct cli_option options[] = {
 	{ "sample", 0, CLI_TEXT, AT(sample), "RULES.json",
 		"keep sessions by what they do; counts stay exact" },
 	{ "probe", 0, CLI_FLAG, AT(is_probing), NULL,
-		"live: first measure for 12 s what capturing costs; over the budget it ends" },
+		"live: first measure in 5 to 10 pairs of windows what capturing costs; over the budget it ends" },
+	{ "probe-window", 0, CLI_DURATION, AT(probe_window_ns), "TIME",
+		"with --probe: how long each window is (default 1s)" },
 	{ "probe-pid", 0, CLI_INT, AT(probe_pid), "PID",
 		"with --probe: the server, whose CPU is measured too" },
 	{ "budget", 0, CLI_TEXT, AT(budget), "LIST",
@@ -63,6 +63,7 @@ static const struct cli_option options[] = {
 static void defaults(void *args)
 {
 	((struct capture_args *)args)->for_ns = 15 * 60 * NS_PER_S;
+	((struct capture_args *)args)->probe_window_ns = NS_PER_S;
 }
 
 static enum outcome capture_main(struct run *r, void *args, struct cli_operands ops, struct err *e)

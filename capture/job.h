@@ -21,7 +21,7 @@ struct capture_args {
 	const char *sample, *budget;
 	const char *log_prefix; /* log_line_prefix of a stderr log */
 	int64_t log_parameter_max;
-	int64_t for_ns, probe_pid;
+	int64_t for_ns, probe_pid, probe_window_ns;
 	bool is_probing;
 };
 

@@ -19,10 +19,8 @@
 enum {
 	DRAIN_MS = 150,
 	ALARM_LATE_MS = 3000,
-	PROBE_WINDOW_MS = 1000,
 	PROBE_SETTLE_MS = 150,
-	PROBE_PAIR_MS = 2 * (PROBE_WINDOW_MS + PROBE_SETTLE_MS),
-	PROBE_FOR_MIN_S = 15
+	PROBE_WINDOW_MIN_MS = 100,
 };
 
 struct live {
@@ -128,7 +126,7 @@ static bool probe_window(
 		return false;
 	p->now = &p->windows[pair][is_on];
 	probe_read(p, clock_mono_ns(&j->run->clock), &from);
-	if (!read_for(j, l, PROBE_WINDOW_MS * NS_PER_MS, e))
+	if (!read_for(j, l, j->args->probe_window_ns, e))
 		return false;
 	probe_read(p, clock_mono_ns(&j->run->clock), &to);
 	probe_window_set(p->now, &from, &to);
@@ -166,10 +164,15 @@ static void say_probe(struct job *j, const struct json *doc)
 			j->run, "probe: too few requests in a sixteenth of the sessions for a p99");
 }
 
-/* Half of the time is the probe's at most, but for the fewest pairs that say anything. */
-static size_t probe_pairs(int64_t for_ns)
+static int64_t probe_pair_ns(const struct capture_args *a)
 {
-	int64_t n = for_ns / 2 / (PROBE_PAIR_MS * NS_PER_MS);
+	return 2 * (a->probe_window_ns + PROBE_SETTLE_MS * NS_PER_MS);
+}
+
+/* Half of the time is the probe's at most, but for the fewest pairs that say anything. */
+static size_t probe_pairs(const struct capture_args *a)
+{
+	int64_t n = a->for_ns / 2 / probe_pair_ns(a);
 
 	return n < PROBE_PAIRS_MIN ? PROBE_PAIRS_MIN : n > PROBE_PAIRS ? PROBE_PAIRS : (size_t)n;
 }
@@ -180,7 +183,7 @@ static bool run_probe(struct job *j, struct live *l, struct err *e)
 	struct probe p = { .interfaces = j->args->interfaces.items,
 		.interface_count = j->args->interfaces.count,
 		.target_pid = (int)j->args->probe_pid,
-		.pairs = probe_pairs(j->args->for_ns) };
+		.pairs = probe_pairs(j->args) };
 	struct rng rng;
 	bool ok = true;
 
@@ -330,15 +333,29 @@ static bool finish(struct job *j, struct live *l, struct err *e)
 	return job_finish(j, is_whole, e);
 }
 
+static bool check_probe(const struct capture_args *a, struct err *e)
+{
+	char text[CLOCK_TEXT_MAX];
+	int64_t least_ns = PROBE_PAIRS_MIN * probe_pair_ns(a) * 5 / 4;
+
+	if (!a->is_probing ||
+		(a->for_ns >= least_ns && a->probe_window_ns >= PROBE_WINDOW_MIN_MS * NS_PER_MS))
+		return true;
+	if (a->probe_window_ns < PROBE_WINDOW_MIN_MS * NS_PER_MS)
+		return err_set(
+			e, ERR_USAGE, "--probe-window is at least %d ms", PROBE_WINDOW_MIN_MS);
+	return err_set(e, ERR_USAGE, "--probe with such windows needs a --for of at least %s",
+		clock_duration_text(least_ns, text));
+}
+
 static bool read_budget(struct job *j, struct live *l, struct err *e)
 {
 	struct budget_limits limits;
 
 	if (j->args->budget && !budget_parse(&l->meter.budget, j->args->budget, e))
 		return false;
-	if (j->args->is_probing && j->args->for_ns < PROBE_FOR_MIN_S * NS_PER_S)
-		return err_set(e, ERR_USAGE, "--probe takes 12 s of --for: it is at least %d s",
-			PROBE_FOR_MIN_S);
+	if (!check_probe(j->args, e))
+		return false;
 	if (j->args->probe_pid &&
 		(j->args->probe_pid < 1 ||
 			(kill((pid_t)j->args->probe_pid, 0) != 0 && errno == ESRCH)))
