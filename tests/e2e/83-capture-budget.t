@@ -41,20 +41,20 @@ like "$(cat bad.err)" "bad.json: unknown key 'rule'" "and the fault is named"
 [ ! -e bad.rcap ]
 ok $? "and leave no file"
 
-# The probe, and a budget that cannot be held.
-bench -S -c 16 -T 17 -R 3000 >probe.bench &
+# The probe, and a budget that cannot be held. Beside it, what is shed: two windows over the
+# budget are enough.
+sniff_start shed.rcap -i lo --port "$port" --budget cpu=0.01%
+bench -c 16 -T 6 -R 600 >shed.bench &
 load=$!
-"$REPROD" capture -i lo --port "$port" --probe --budget cpu=0.01% --for 20s -o probe.rcap >probe.out 2>probe.err
+"$REPROD" capture -i lo --port "$port" --probe --probe-window 300ms --budget cpu=0.01% --for 6s -o probe.rcap >probe.out 2>probe.err
 is $? 1 "a probe that finds more than the budget ends the capture with 1" || diag <probe.err
 like "$(cat probe.err)" 'probe: capturing takes [0-9.]+ % of a core itself' "it tells the cost"
 "$REPROD" capture show --json probe.rcap >probe.json
 like "$(cat probe.json)" '"host_cpu_share".*"smallest".*"detached": true' "the file has it, with what would have shown"
-wait "$load"
-
-# Shed: two windows over it are enough.
-sniff_start shed.rcap -i lo --port "$port" --budget cpu=0.01%
-bench -c 16 -T 6 -R 400 >shed.bench &
-load=$!
+like "$(cat probe.json)" '"host_cpu_us_per_request": \{[^}]*"off".*"p99_change"' "and the host's CPU for a request"
+"$REPROD" capture -i lo --probe --for 3s -o bad.rcap 2>bad.err
+is $? 2 "a probe that does not fit into --for is refused"
+like "$(cat bad.err)" 'needs a --for of at least' "and told what it needs"
 wait "$load"
 sniff_stop
 "$REPROD" capture show --json shed.rcap >shed.json
