@@ -61,6 +61,13 @@ ring=$(ls w/ring-* | wc -l)
 [ "$ring" -ge 8 ] && [ "$ring" -le 12 ]
 ok $? "the ring has its ten pieces" || diag "$ring"
 
+# Live from here on, beside what follows: one that is killed, and one that is asked to end.
+"$REPROD" capture watch -i lo --port "$port" -o live --ring 10s >live.out 2>live.err &
+pid=$!
+at_exit "kill -KILL $pid 2>/dev/null"
+"$REPROD" capture watch -i lo --port "$port" -o asked >asked.out 2>asked.err &
+asked=$!
+at_exit "kill -KILL $asked 2>/dev/null"
 "$REPROD" capture watch --from long.pcap -o s --ring 20s --schedule '*/2 * * * *' -q >/dev/null 2>s.err
 [ "$(ls s/incident-* | wc -l)" -ge 2 ]
 ok $? "a schedule keeps the minutes around its times" || { ls s | diag; diag <s.err; }
@@ -79,10 +86,7 @@ done
 "$REPROD" capture watch --from long.pcap -o bad --schedule 'often' >/dev/null 2>bad.err
 is $? 2 "a schedule that is none is refused"
 
-# Live, and killed.
-"$REPROD" capture watch -i lo --port "$port" -o live --ring 10s >live.out 2>live.err &
-pid=$!
-at_exit "kill -KILL $pid 2>/dev/null"
+# The killed one.
 wait_until 10 test -e live || diag <live.err
 has_ring() { [ -n "$(ls live/ring-* 2>/dev/null)" ]; }
 wait_until 10 has_ring
@@ -95,4 +99,11 @@ wait "$pid" 2>/dev/null
 for f in live/*.rcap; do "$REPROD" capture show "$f" >/dev/null 2>show.err || diag <show.err; done
 has_it
 ok $? "and still after kill -9"
+wait_until 5 test -e asked
+kill -TERM "$asked"
+wait "$asked"
+is $? 130 "one that is asked to end is interrupted, as a capture is"
+whole=0
+for f in asked/*.rcap; do "$REPROD" capture verify "$f" >verify.out 2>&1 || { whole=1; diag <verify.out; }; done
+ok $whole "and its files are whole"
 done_testing
