@@ -78,7 +78,8 @@ static void print_levels(const struct json *s, FILE *to)
 }
 
 /* "p99 5.115 [4.843, 5.479]", or nothing when the count cannot carry it. */
-static bool print_quantile(const struct json *l, const char *name, bool is_first, FILE *to)
+static bool print_quantile(
+	const struct json *l, const char *name, bool has_interval, bool is_first, FILE *to)
 {
 	char a[24], b[24], c[24], key[16];
 	double v = number(l, name);
@@ -90,7 +91,7 @@ static bool print_quantile(const struct json *l, const char *name, bool is_first
 	double low = number(l, key);
 	snprintf(key, sizeof(key), "%s_high", name);
 	double high = number(l, key);
-	if (!isnan(low) && !isnan(high))
+	if (has_interval && !isnan(low) && !isnan(high))
 		fprintf(to, " [%s, %s]", brief(low, b), brief(high, c));
 	return true;
 }
@@ -104,7 +105,8 @@ static void print_latency(const struct json *s, FILE *to)
 
 	print_row(to, "latency ms");
 	for (size_t i = 0; i < LENGTH(names); i++)
-		if (print_quantile(l, names[i], is_first, to))
+		/* Of the others there is no room for it. */
+		if (print_quantile(l, names[i], i % 2 == 0, is_first, to))
 			is_first = false;
 	fprintf(to, "%smax %s\n", is_first ? "" : ", ", brief(number(l, "max"), a));
 }
@@ -262,6 +264,11 @@ void capture_shape_print(const struct json *s, const char *path, size_t routes, 
 		json_text(json_get(s, "end"), "?"),
 		clock_duration_text(
 			(int64_t)(json_number(json_get(s, "duration_s"), 0) * 1e9), text));
+	if (!(number(s, "requests") + number(s, "sessions.count") > 0)) {
+		fputs("  0 requests\n", to);
+		print_notes(s, to);
+		return;
+	}
 	print_arrivals(s, to);
 	if (number(s, "requests") > 0) {
 		print_levels(s, to);
