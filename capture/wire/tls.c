@@ -97,18 +97,6 @@ bool tls_fail(struct tls *t, enum tls_state why)
 	return false;
 }
 
-void tls_drop_held(struct tls *t, int side)
-{
-	struct tls_held **at = &t->first;
-
-	while (*at) {
-		if ((*at)->side == side)
-			free_held(t, at);
-		else
-			at = &(*at)->next;
-	}
-}
-
 /* ---- one record */
 
 static bool hand_on(struct tls *t, int side, struct slice plain, int64_t time_ns)

@@ -63,8 +63,6 @@ struct tls {
 };
 
 bool tls_fail(struct tls *t, enum tls_state why);
-/* Drops what is held of a side. */
-void tls_drop_held(struct tls *t, int side);
 
 /* ---- tls_handshake.c */
 

