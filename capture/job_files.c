@@ -20,6 +20,18 @@ struct inputs {
 	bool was_cut;
 };
 
+/* What the host that wrote a pcapng file lost. */
+static void add_drops(struct job *j, struct source *s)
+{
+	struct source_drops d = { 0 };
+	struct ledger *l = pipeline_ledger(j->pipeline);
+
+	if (s->kind->drops)
+		s->kind->drops(s, &d);
+	l->lost[LOST_KERNEL] += d.kernel;
+	l->lost[LOST_INTERFACE] += d.interface;
+}
+
 static bool pull(struct job *j, struct inputs *in, struct input *i, struct err *e)
 {
 	enum step step = source_next(i->source, &i->packet, e);
@@ -27,6 +39,8 @@ static bool pull(struct job *j, struct inputs *in, struct input *i, struct err *
 	i->has_packet = step == STEP_ITEM;
 	if (step == STEP_FAIL)
 		return false;
+	if (step == STEP_END)
+		add_drops(j, i->source);
 	if (step == STEP_END && i->source->was_cut) {
 		in->was_cut = true;
 		pipeline_ledger(j->pipeline)->lost[LOST_CUT_INPUT]++;

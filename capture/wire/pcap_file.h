@@ -4,22 +4,24 @@
  * The classic format alone (IETF draft-ietf-opsawg-pcap; micro- and nanoseconds, either
  * byte order, version 2.4): libpcap reads it through stdio with two calls and a copy
  * for each packet, which is a tenth of what a capture of small packets costs. Everything
- * else (pcapng, older variants) is libpcap's. Packets are borrowed until the next call.
+ * else is pcapng_file's, or libpcap's (older variants). Packets are borrowed until the next call.
  */
 #ifndef REPROD_PCAP_FILE_H
 #define REPROD_PCAP_FILE_H
 
-#include "core/base/err.h"
+#include "capture/wire/file_window.h"
 
-enum { PCAP_FILE_HEADER = 24 };
+enum {
+	PCAP_FILE_HEADER = 24,
+	PCAP_FILE_PACKET_MAX = 262144, /* libpcap's own limit for the links we know */
+	PCAP_FILE_MOST = 16 + PCAP_FILE_PACKET_MAX, /* at least, for file_window_open() */
+};
 
 struct pcap_file {
-	int fd;
+	struct file_window *in; /* the caller's, behind the header */
 	int link;
 	bool is_swapped, has_ns;
 	uint32_t snap_n;
-	unsigned char *bytes;
-	size_t at, end; /* of what was read and not yet given out */
 };
 
 struct pcap_file_packet {
@@ -30,10 +32,7 @@ struct pcap_file_packet {
 
 /* Reads a header; false when it is not this format's. Takes nothing. */
 bool pcap_file_is(const unsigned char head[PCAP_FILE_HEADER], struct pcap_file *ret);
-/* Reads on behind the header; fd stays the caller's. */
-bool pcap_file_open(struct pcap_file *f, int fd, struct err *e) MUST_USE;
 /* FAIL: cut in the middle, or damaged; *e says which. */
 enum step pcap_file_next(struct pcap_file *f, struct pcap_file_packet *ret, struct err *e);
-void pcap_file_close(struct pcap_file *f);
 
 #endif

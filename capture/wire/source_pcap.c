@@ -1,4 +1,4 @@
-/* Packet files: the classic format by pcap_file, all others by libpcap. */
+/* Packet files: the classic format by pcap_file, pcapng by pcapng_file, older ones by libpcap. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pcap/pcap.h>
@@ -8,18 +8,18 @@
 
 #include "capture/wire/packet.h"
 #include "capture/wire/pcap_file.h"
+#include "capture/wire/pcapng_file.h"
 #include "capture/wire/source.h"
 
 struct pcap_source {
 	struct source base;
 	int fd;
-	struct pcap_file file; /* bytes is NULL when libpcap reads */
+	struct file_window in;
+	struct pcap_file file;
+	struct pcapng_file ng;
 	pcap_t *pcap;
-	int link;
+	int link; /* of all packets, but for pcapng */
 	uint64_t packets;
-	/* What was read to tell the format, in front of the rest for libpcap. */
-	unsigned char head[PCAP_FILE_HEADER];
-	size_t head_n, head_at;
 	struct err why; /* here, for clearing one costs more than a packet's header */
 };
 
@@ -37,19 +37,67 @@ static enum step end_early(struct pcap_source *s, const char *why, struct err *e
 	return STEP_FAIL;
 }
 
+/* What a reader said; s->why is its failure. */
+static enum step tell(struct pcap_source *s, enum step step, struct err *e)
+{
+	if (step == STEP_ITEM) {
+		s->packets++;
+		return step;
+	}
+	if (s->in.cut)
+		return end_early(s, s->in.cut, e);
+	return step == STEP_FAIL ? end_early(s, s->why.what, e) : step;
+}
+
 static enum step file_next(struct source *base, struct source_packet *ret, struct err *e)
 {
 	struct pcap_source *s = (struct pcap_source *)base;
 	struct pcap_file_packet p;
 	enum step step = pcap_file_next(&s->file, &p, &s->why);
 
-	if (step == STEP_FAIL)
-		return end_early(s, s->why.what, e);
-	if (step != STEP_ITEM)
-		return step;
-	s->packets++;
-	*ret = (struct source_packet){ p.time_ns, s->link, p.bytes, p.n, p.wire_n };
-	return STEP_ITEM;
+	if (step == STEP_ITEM)
+		*ret = (struct source_packet){ p.time_ns, s->link, p.bytes, p.n, p.wire_n };
+	return tell(s, step, e);
+}
+
+static bool refuse_link(const struct pcap_source *s, int link, struct err *e)
+{
+	const char *name = pcap_datalink_val_to_name(link);
+
+	err_set(e, ERR_INPUT, "link type %s (%d) is not known here", name ? name : "?", link);
+	err_hint(e, "known are Ethernet, Linux cooked (SLL, SLL2), loopback and raw IP");
+	return err_in(e, "%s", s->base.name);
+}
+
+static bool knows_some_link(const struct pcapng_file *f)
+{
+	for (uint32_t i = 0; i < f->count; i++)
+		if (packet_knows_link(f->interfaces[i].link))
+			return true;
+	return false;
+}
+
+static enum step ng_next(struct source *base, struct source_packet *ret, struct err *e)
+{
+	struct pcap_source *s = (struct pcap_source *)base;
+	struct pcapng_packet p;
+	enum step step = pcapng_file_next(&s->ng, &p, &s->why);
+
+	if (step == STEP_ITEM && !s->packets && !packet_knows_link(p.link) &&
+		!knows_some_link(&s->ng)) {
+		refuse_link(s, p.link, e);
+		return STEP_FAIL;
+	}
+	if (step == STEP_ITEM)
+		*ret = (struct source_packet){ p.time_ns, p.link, p.bytes, p.n, p.wire_n };
+	return tell(s, step, e);
+}
+
+static void ng_drops(struct source *base, struct source_drops *ret)
+{
+	struct pcap_source *s = (struct pcap_source *)base;
+
+	pcapng_file_drops(&s->ng, &ret->kernel, &ret->interface);
 }
 
 static enum step pcap_source_next(struct source *base, struct source_packet *ret, struct err *e)
@@ -76,41 +124,30 @@ static void pcap_source_close(struct source *base)
 
 	if (s->pcap)
 		pcap_close(s->pcap);
-	pcap_file_close(&s->file);
+	pcapng_file_close(&s->ng);
+	file_window_close(&s->in);
 	if (s->fd > STDIN_FILENO)
 		close(s->fd);
 	free(s);
 }
 
 static const struct source_kind file_kind = { file_next, NULL, pcap_source_close };
+static const struct source_kind ng_kind = { ng_next, ng_drops, pcap_source_close };
 static const struct source_kind pcap_kind = { pcap_source_next, NULL, pcap_source_close };
-
-static bool read_head(struct pcap_source *s, struct err *e)
-{
-	while (s->head_n < sizeof s->head) {
-		ssize_t n = read(s->fd, s->head + s->head_n, sizeof s->head - s->head_n);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return err_os(e, ERR_INPUT, errno, "could not read '%s'", s->base.name);
-		if (n == 0)
-			break;
-		s->head_n += (size_t)n;
-	}
-	return true;
-}
 
 static ssize_t read_on(void *cookie, char *to, size_t room)
 {
-	struct pcap_source *s = cookie;
-	size_t n = s->head_n - s->head_at;
+	struct file_window *w = &((struct pcap_source *)cookie)->in;
+	struct err e = { 0 };
+	size_t n;
 
-	if (n == 0)
-		return read(s->fd, to, room);
-	n = n < room ? n : room;
-	memcpy(to, s->head + s->head_at, n);
-	s->head_at += n;
+	if (!file_window_left(w) && !file_window_fill(w, 1, &e)) {
+		errno = e.os_errno;
+		return -1;
+	}
+	n = file_window_left(w) < room ? file_window_left(w) : room;
+	memcpy(to, w->bytes + w->at, n);
+	w->at += n;
 	return (ssize_t)n;
 }
 
@@ -125,33 +162,46 @@ static bool open_by_libpcap(struct pcap_source *s, struct err *e)
 	s->pcap = pcap_fopen_offline_with_tstamp_precision(file, PCAP_TSTAMP_PRECISION_NANO, text);
 	if (!s->pcap) {
 		fclose(file);
-		err_set(e, ERR_INPUT, "%s", text[0] ? text : "not a pcap or pcapng file");
-		return err_in(e, "%s", s->base.name);
+		return err_set(e, ERR_INPUT, "%s", text[0] ? text : "not a pcap or pcapng file");
 	}
 	s->base.kind = &pcap_kind;
 	s->link = pcap_datalink(s->pcap);
 	return true;
 }
 
+static bool open_pcapng(struct pcap_source *s)
+{
+	s->ng.in = &s->in;
+	s->base.kind = &ng_kind;
+	return true;
+}
+
+static bool open_classic(struct pcap_source *s)
+{
+	s->in.at += PCAP_FILE_HEADER;
+	s->file.in = &s->in;
+	s->base.kind = &file_kind;
+	s->link = s->file.link;
+	return true;
+}
+
 static bool open_any(struct pcap_source *s, struct err *e)
 {
-	if (!read_head(s, e))
-		return false;
-	if (s->head_n < sizeof s->head || !pcap_file_is(s->head, &s->file)) {
-		if (!open_by_libpcap(s, e))
-			return false;
-	} else {
-		s->base.kind = &file_kind;
-		s->link = s->file.link;
-		if (!pcap_file_open(&s->file, s->fd, e))
-			return false;
-	}
-	if (packet_knows_link(s->link))
-		return true;
-	const char *name = pcap_datalink_val_to_name(s->link);
-	err_set(e, ERR_INPUT, "link type %s (%d) is not known here", name ? name : "?", s->link);
-	err_hint(e, "known are Ethernet, Linux cooked (SLL, SLL2), loopback and raw IP");
-	return err_in(e, "%s", s->base.name);
+	const unsigned char *first;
+	size_t n;
+
+	if (!file_window_open(&s->in, s->fd, PCAPNG_BLOCK_MAX, e) ||
+		!file_window_fill(&s->in, PCAP_FILE_HEADER, e))
+		return err_in(e, "%s", s->base.name);
+	first = s->in.bytes + s->in.at;
+	n = file_window_left(&s->in);
+	if (n >= 4 && pcapng_file_is(first))
+		return open_pcapng(s);
+	if (n >= PCAP_FILE_HEADER && pcap_file_is(first, &s->file))
+		open_classic(s);
+	else if (!open_by_libpcap(s, e))
+		return err_in(e, "%s", s->base.name);
+	return packet_knows_link(s->link) || refuse_link(s, s->link, e);
 }
 
 struct source *source_pcap_open(const char *path, struct err *e)
