@@ -32,6 +32,11 @@ perl -e 'local $/; open my $f, "<", "short.pcap"; binmode $f; binmode STDOUT; my
 "$REPROD" capture long.pcap -o all.rcap --json >all.json 2>all.err || diag <all.err
 all=$(sniff_get all.json requests)
 
+# Two that come later begin here.
+"$REPROD" capture watch --from long.pcap -o s --ring 20s --schedule '*/2 * * * *' -q >/dev/null 2>s.err &
+scheduled=$!
+"$REPROD" capture watch --from long.pcap -o d --ring 20s --schedule '* * * * *' --budget disk=1 -q >/dev/null 2>d.err &
+disk=$!
 "$REPROD" capture watch --from long.pcap -o w --ring 60s --breach 'pg_sleep:p90>80ms' --json >w.json 2>w.err
 is $? 0 "packets of a file are watched" || diag <w.err
 is "$(sniff_get w.json requests)" "$all" "every request was seen"
@@ -68,14 +73,14 @@ at_exit "kill -KILL $pid 2>/dev/null"
 "$REPROD" capture watch -i lo --port "$port" -o asked >asked.out 2>asked.err &
 asked=$!
 at_exit "kill -KILL $asked 2>/dev/null"
-"$REPROD" capture watch --from long.pcap -o s --ring 20s --schedule '*/2 * * * *' -q >/dev/null 2>s.err
+wait "$scheduled"
 [ "$(ls s/incident-* | wc -l)" -ge 2 ]
 ok $? "a schedule keeps the minutes around its times" || { ls s | diag; diag <s.err; }
 touch s/notes.txt
 "$REPROD" capture watch --from long.pcap -o s --ring 20s --keep 1s -q >/dev/null 2>s.err
 is "$(ls s | grep -c incident)" 0 "what is older than --keep goes"
 is "$(ls s | grep -c notes)" 1 "files of others stay"
-"$REPROD" capture watch --from long.pcap -o d --ring 20s --schedule '* * * * *' --budget disk=1 -q >/dev/null 2>d.err
+wait "$disk"
 [ "$(ls d | grep -c -e incident -e counts)" -le 2 ]
 ok $? "a disk budget holds the folder down" || ls d | diag
 
