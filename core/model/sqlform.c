@@ -80,13 +80,61 @@ static bool has_long_number(struct slice s)
 }
 
 /* "3 days", "1 year 2 mons", "01:30:00"; a bare number is a value like any other. */
+static size_t digits_from(const char *p, const char *end)
+{
+	const char *at = p;
+
+	while (at < end && is_digit(*at))
+		at++;
+	return (size_t)(at - p);
+}
+
+/* [+-]hours:minutes[:seconds[.fraction]] */
+static bool is_clock(const char *p, const char *end)
+{
+	size_t hours, colons = 0;
+
+	p += p < end && (*p == '+' || *p == '-');
+	hours = digits_from(p, end);
+	for (p += hours; p < end && *p == ':' && colons < 2; p += 3, colons++)
+		if (digits_from(p + 1, end) != 2)
+			return false;
+	if (colons == 2 && p < end && *p == '.')
+		p += 1 + digits_from(p + 1, end);
+	return hours > 0 && hours <= 4 && colons > 0 && p == end;
+}
+
+/* [+-]number[unit], or years-months: at most one sign inside, so that an address or a
+ * telephone number is none. */
+static bool is_amount(const char *p, const char *end)
+{
+	size_t signs = 0;
+
+	p += p < end && (*p == '+' || *p == '-' || *p == '@');
+	for (; p < end; p++)
+		signs += !is_digit(*p) && !is_letter(*p);
+	return signs <= 1;
+}
+
 static bool is_interval(struct slice s)
 {
+	const char *at = s.p, *end = s.p + s.n;
 	bool has_unit = false;
 
-	for (size_t i = 0; i < s.n; i++)
-		has_unit |= is_letter(s.p[i]) || s.p[i] == ':';
-	return has_unit && is_of_words(s, WORDS_UNIT, " .:+-@", 16);
+	if (!is_of_words(s, WORDS_UNIT, " .:+-@", 16))
+		return false;
+	while (at < end) {
+		const char *blank = memchr(at, ' ', (size_t)(end - at));
+		const char *stop = blank ? blank : end;
+		bool is_time = memchr(at, ':', (size_t)(stop - at)) != NULL;
+
+		if (is_time ? !is_clock(at, stop) : !is_amount(at, stop))
+			return false;
+		for (has_unit |= is_time; at < stop; at++)
+			has_unit |= is_letter(*at);
+		at = stop + 1;
+	}
+	return has_unit;
 }
 
 /* ISO 8601 durations: P1Y2M3DT4H5M6S */

@@ -360,6 +360,29 @@ static void parts_of_a_document_have_their_own_tokens(void **state)
 	buf_free(&whole);
 }
 
+/* Kept by its spelling is what can only be an interval. */
+static void intervals_stay_and_what_only_looks_like_one_does_not(void **state)
+{
+	static const char *const kept[] = { "3 days", "1 year 2 mons -3 days +04:05:06.789",
+		"1.5 hours", "3d", "100:00:00", "1 day 12:00" };
+	static const char *const changed[] = { "192.168.1.10:54321", "10.0.0.1:80", "10.0.0.1 h",
+		"12:345", "1.2.3-4 h", "+49-170-1234 h" };
+	struct setup *s = *state;
+	struct buf word = { 0 };
+
+	for (size_t i = 0; i < LENGTH(kept); i++) {
+		buf_reset(&word);
+		sqlscrub_word(s->scrub, slice_of(kept[i]), &word);
+		assert_string_equal(buf_text(&word), kept[i]);
+	}
+	for (size_t i = 0; i < LENGTH(changed); i++) {
+		buf_reset(&word);
+		sqlscrub_word(s->scrub, slice_of(changed[i]), &word);
+		assert_string_not_equal(buf_text(&word), changed[i]);
+	}
+	buf_free(&word);
+}
+
 static void a_rule_for_all_other_columns_keeps_all_but_secrets(void **state)
 {
 	struct scrubber *s = *state;
@@ -455,6 +478,7 @@ int main(void)
 		cmocka_unit_test(the_cache_changes_nothing_but_time),
 		cmocka_unit_test(very_long_statements_are_bounded),
 		/* last: it changes the policy */
+		cmocka_unit_test(intervals_stay_and_what_only_looks_like_one_does_not),
 		cmocka_unit_test(a_rule_for_all_other_columns_keeps_all_but_secrets),
 	};
 
