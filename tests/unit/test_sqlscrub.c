@@ -367,7 +367,7 @@ static void intervals_stay_and_what_only_looks_like_one_does_not(void **state)
 		"1.5 hours", "3d", "100:00:00", "1 day 12:00" };
 	static const char *const changed[] = { "192.168.1.10:54321", "10.0.0.1:80", "10.0.0.1 h",
 		"12:345", "1.2.3-4 h", "+49-170-1234 h" };
-	struct setup *s = *state;
+	struct scrubber *s = *state;
 	struct buf word = { 0 };
 
 	for (size_t i = 0; i < LENGTH(kept); i++) {
