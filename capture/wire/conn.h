@@ -37,7 +37,7 @@ struct wire {
 	bool has_failed; /* the sink refused something: *err is its */
 	struct err err;
 	struct pg_wire *pg; /* what Postgres sessions share; the dispatcher's to free */
-	struct http_wire *http; /* of http*.c; NULL before the first; freed with free() */
+	struct http_wire *http; /* likewise; NULL before the first HTTP connection */
 };
 
 struct conn_info {
@@ -70,6 +70,8 @@ void pg_wire_free(struct pg_wire *pg);
 
 /* capture/wire/http.c: HTTP/1.x and HTTP/2 in the clear. */
 extern const struct conn_protocol conn_http;
+/* Wipes it: heads of requests hold credentials. NULL is fine. */
+void http_wire_free(struct http_wire *http);
 
 /* Emits, unless an earlier failure of the sink ended the capture. */
 static inline void wire_session(struct wire *w, const struct raw_session *s)

@@ -176,6 +176,13 @@ static void conn_close(void *state, enum flow_end why, int64_t time_ns)
 	free(c);
 }
 
+void http_wire_free(struct http_wire *http)
+{
+	if (http)
+		explicit_bzero(http, sizeof *http);
+	free(http);
+}
+
 const struct conn_protocol conn_http = {
 	.name = "http",
 	.open = conn_open,

@@ -68,7 +68,7 @@ void match_free(struct match *m)
 	if (!m)
 		return;
 	pg_wire_free(m->wire.pg);
-	free(m->wire.http);
+	http_wire_free(m->wire.http);
 	free(m);
 }
 

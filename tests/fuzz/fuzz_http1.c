@@ -111,7 +111,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	state = conn_http.open(&w, &info);
 	feed(&w, state, bytes + 1, size - 1);
 	conn_http.close(state, FLOW_INPUT_ENDED, w.now_ns);
-	free(w.http);
+	http_wire_free(w.http);
 	must(!w.has_failed, "nothing fails");
 	must(ledger.undecided == 0 && ledger_balances(&ledger), "the ledger balances");
 	must(w.in_flight[PROTOCOL_HTTP] == 0 && w.held_n == 0, "nothing stays");

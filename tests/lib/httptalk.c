@@ -110,7 +110,7 @@ const char *httptalk_fault(const struct httptalk *t)
 void httptalk_free(struct httptalk *t)
 {
 	httptalk_close(t);
-	free(t->wire.http);
+	http_wire_free(t->wire.http);
 	buf_free(&t->lines);
 	free(t);
 }
