@@ -25,6 +25,10 @@ static bool may_join(const struct merge *m, size_t i, struct err *e)
 {
 	const char *first = m->inputs[0].path, *other = m->inputs[i].path;
 
+	if (!json_get(rcap_head(m->inputs[i].rcap), "key_id")) {
+		err_set(e, ERR_REFUSED, "'%s' does not say under which key it was scrubbed", other);
+		return err_hint(e, "its head is missing: it was cut off early");
+	}
 	if (!same_text(m, i, "key_id")) {
 		err_set(e, ERR_REFUSED, "'%s' and '%s' were scrubbed under different keys", first,
 			other);
