@@ -137,6 +137,36 @@ static void the_fuller_of_two_sessions_stays(void **state)
 	tear_down(&f);
 }
 
+/* Sessions 4 and 5 of the second are its own; their routes have both kinds. */
+static void what_is_left_out_is_not_counted(void **state)
+{
+	struct fixture f;
+	struct err e = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *to = open_memstream(&text, &n);
+
+	(void)state;
+	set_up(&f);
+	make(f.a, same_key, 0, 0, 0);
+	fputs(same_key, to);
+	for (int s = 1; s <= 5; s++) {
+		fprintf(to, "session %d %d 20000\n", s, 100 * s);
+		for (int i = 0; i < 40; i++)
+			fprintf(to, "%d %d %d II simple 1 bind=%d | select %d\n", s,
+				1000 + 300 * i + 10 * s, s > 3 ? 80 : 5 + i % 3,
+				(s > 3 ? 700000 : 0) + 1000 * s + i, i % 2);
+	}
+	fclose(to);
+	assert_true(script_capture_write_text(text, f.b, &e));
+	free(text);
+	struct rcap *r = merge(&f);
+	assert_int_equal(f.m.inputs[1].dropped_sessions, 3);
+	assert_int_equal(f.m.inputs[1].dropped_requests, 120);
+	check(r, 7, 280);
+	tear_down(&f);
+}
+
 static void other_traffic_is_added_and_its_clock_believed(void **state)
 {
 	struct fixture f;
@@ -230,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(what_two_places_saw_is_there_once_on_one_clock),
 		cmocka_unit_test(the_fuller_of_two_sessions_stays),
+		cmocka_unit_test(what_is_left_out_is_not_counted),
 		cmocka_unit_test(other_traffic_is_added_and_its_clock_believed),
 		cmocka_unit_test(a_given_skew_is_taken),
 		cmocka_unit_test(other_keys_and_policies_are_refused),

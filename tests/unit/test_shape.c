@@ -125,6 +125,20 @@ static void levels_are_those_of_each_nanosecond(void **state)
 	check_flight(spans, 0, 2 * HORIZON);
 }
 
+static void requests_that_only_touch_do_not_overlap(void **state)
+{
+	struct flight f;
+
+	(void)state;
+	assert_true(flight_init(&f, 1, 0, 100));
+	assert_true(flight_add(&f, (struct span){ 20, 30, 0 }));
+	assert_true(flight_add(&f, (struct span){ 10, 20, 0 }));
+	assert_true(flight_finish(&f));
+	assert_int_equal(f.all.max, 1);
+	assert_float_equal(level_mean(&f.all), 0.2, 1e-12);
+	flight_free(&f);
+}
+
 /* ---- bursts */
 
 static void a_clockwork_has_no_dispersion_and_bursts_have_much(void **state)
@@ -306,6 +320,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_heap_gives_the_smallest_first_and_has_a_cap),
 		cmocka_unit_test(levels_are_those_of_each_nanosecond),
+		cmocka_unit_test(requests_that_only_touch_do_not_overlap),
 		cmocka_unit_test(a_clockwork_has_no_dispersion_and_bursts_have_much),
 		cmocka_unit_test(the_shape_is_that_of_the_script),
 		cmocka_unit_test(a_window_and_a_route_choose),
