@@ -39,14 +39,15 @@ make_pcap other.pcap 22 5353482d322e300d0a
 : >empty
 printf 'hello, this is a letter\n' >letter.txt
 printf '10.0.0.1 took GET / HTTP/1.1 in 5\n' >access.log
-gzip -c http.pcap >http.pcap.gz
+printf "\375" >letter.xz
+printf "7zXZ\0 and the rest of it\n" >>letter.xz
 head -c 30 http.pcap >stub.pcap
 refused 3 '1 TLS' "TLS on an unknown port" tls.pcap
 refused 3 'no Postgres or HTTP traffic in 3 packets' "another protocol" other.pcap
 refused 3 'empty' "an empty file" empty
 refused 3 'its format is not known' "a text" letter.txt
 refused 3 'HTTP requests, in a format.*--log-format' "an access log of nobody" access.log
-refused 3 'gzip.*zcat' "a gzip file" http.pcap.gz
+refused 3 'xz.*xzcat' "an xz file" letter.xz
 refused 3 'stub.pcap' "a file cut in its first packet" stub.pcap
 refused 3 "'nowhere'" "a missing file" nowhere
 refused 2 'nothing to capture' "no input"
