@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "core/base/clock.h"
+#include "core/base/json.h"
 
 struct flag_name {
 	uint32_t flag;
@@ -51,54 +52,10 @@ static const char *const forms[] = { "", "simple", "unnamed", "named", "prepare"
 static const char *const roles[] = { "unknown", "predicate", "payload", "structural" };
 static const char *const actions[] = { "kept", "token", "shifted", "dropped" };
 
-/* Length of the UTF-8 sequence at p, 0 when it is none (RFC 3629). */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-	size_t n = p[0] < 0x80   ? 1
-		   : p[0] < 0xc2 ? 0
-		   : p[0] < 0xe0 ? 2
-		   : p[0] < 0xf0 ? 3
-		   : p[0] < 0xf5 ? 4
-				 : 0;
-
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-static void add_string(struct buf *to, struct slice text)
-{
-	const unsigned char *p = (const unsigned char *)text.p;
-
-	buf_add_byte(to, '"');
-	for (size_t i = 0; i < text.n;) {
-		size_t n = utf8_length(p + i, text.n - i);
-
-		if (n == 0) {
-			buf_add_text(to, "\xef\xbf\xbd"); /* U+FFFD */
-			n = 1;
-		} else if (p[i] < 0x20 || p[i] == 0x7f) {
-			buf_addf(to, "\\u%04x", p[i]);
-		} else {
-			if (p[i] == '"' || p[i] == '\\')
-				buf_add_byte(to, '\\');
-			buf_add(to, p + i, n);
-		}
-		i += n;
-	}
-	buf_add_byte(to, '"');
-}
-
 static void add_field(struct buf *to, const char *name, struct slice text)
 {
 	buf_addf(to, ",\"%s\":", name);
-	add_string(to, text);
+	json_write_string(text, to);
 }
 
 static void add_hex(struct buf *to, const char *name, struct slice bytes)

@@ -61,55 +61,6 @@ bool export_put(struct export *x, const struct buf *bytes, struct err *e)
 	       err_os(e, ERR_ENV, errno, "could not write '%s'", x->output);
 }
 
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-	size_t n = p[0] < 0x80   ? 1
-		   : p[0] < 0xc2 ? 0
-		   : p[0] < 0xe0 ? 2
-		   : p[0] < 0xf0 ? 3
-		   : p[0] < 0xf5 ? 4
-				 : 0;
-
-	if (n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-bool export_is_utf8(struct slice text)
-{
-	for (size_t i = 0, n; i < text.n; i += n)
-		if (!(n = utf8_length((const unsigned char *)text.p + i, text.n - i)))
-			return false;
-	return true;
-}
-
-void export_json_string(struct buf *to, struct slice text)
-{
-	const unsigned char *p = (const unsigned char *)text.p;
-
-	buf_add_byte(to, '"');
-	for (size_t i = 0, n; i < text.n; i += n) {
-		n = utf8_length(p + i, text.n - i);
-		if (n == 0) {
-			buf_add_text(to, "\xef\xbf\xbd");
-			n = 1;
-		} else if (p[i] < 0x20 || p[i] == 0x7f) {
-			buf_addf(to, "\\u%04x", p[i]);
-		} else {
-			if (p[i] == '"' || p[i] == '\\')
-				buf_add_byte(to, '\\');
-			buf_add(to, p + i, n);
-		}
-	}
-	buf_add_byte(to, '"');
-}
-
 /* RFC 4648, section 4. */
 void export_base64(struct buf *to, struct slice b)
 {

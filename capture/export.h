@@ -49,9 +49,6 @@ enum step export_next(
 /* The request as sent, in x->text: false when it cannot be told (counted). */
 bool export_http_text(struct export *x, const struct request_record *q) MUST_USE;
 bool export_put(struct export *x, const struct buf *bytes, struct err *e) MUST_USE;
-/* Appends a JSON string; bytes that are no UTF-8 become U+FFFD. */
-void export_json_string(struct buf *to, struct slice text);
-bool export_is_utf8(struct slice text);
 void export_base64(struct buf *to, struct slice bytes);
 /* "requests of other protocols 3, ..." what was left out in numbers; "" when nothing. */
 void export_describe_left(const struct export *x, struct buf *to);

@@ -4,7 +4,9 @@
 #include <stdlib.h>
 
 #include "capture/export.h"
+#include "core/base/json.h"
 #include "core/base/rng.h"
+#include "core/base/utf8.h"
 
 static const char *path_of(const struct export_http *h, size_t *ret_n)
 {
@@ -42,15 +44,15 @@ static void add_target(const struct export *x, const struct export_http *h, stru
 
 	add_url(x, h, &url);
 	buf_add_text(to, "{\"method\":");
-	export_json_string(to, h->method);
+	json_write_string(h->method, to);
 	buf_add_text(to, ",\"url\":");
-	export_json_string(to, buf_slice(&url));
+	json_write_string(buf_slice(&url), to);
 	buf_add_text(to, ",\"header\":{");
 	while (export_next_header(&rest, &name, &value)) {
 		buf_add_text(to, comma);
-		export_json_string(to, name);
+		json_write_string(name, to);
 		buf_add_text(to, ":[");
-		export_json_string(to, value);
+		json_write_string(value, to);
 		buf_add_text(to, "]");
 		comma = ",";
 	}
@@ -104,22 +106,22 @@ static void add_script_request(const struct export_http *h, struct buf *to)
 	const char *path = path_of(h, &n);
 
 	buf_add_text(to, "{method: ");
-	export_json_string(to, h->method);
+	json_write_string(h->method, to);
 	buf_add_text(to, ", path: ");
-	export_json_string(to, (struct slice){ path, n });
+	json_write_string((struct slice){ path, n }, to);
 	buf_add_text(to, ", headers: {");
 	while (export_next_header(&rest, &name, &value)) {
 		buf_add_text(to, comma);
-		export_json_string(to, name);
+		json_write_string(name, to);
 		buf_add_text(to, ": ");
-		export_json_string(to, value);
+		json_write_string(value, to);
 		comma = ", ";
 	}
 	buf_add_text(to, "}, body: ");
 	if (!h->body.n) {
 		buf_add_text(to, "null");
-	} else if (export_is_utf8(h->body)) {
-		export_json_string(to, h->body);
+	} else if (utf8_is(h->body)) {
+		json_write_string(h->body, to);
 	} else {
 		buf_add_text(to, "encoding.b64decode(\"");
 		export_base64(to, h->body);

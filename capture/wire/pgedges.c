@@ -1,18 +1,11 @@
 #include "capture/wire/pgedges.h"
 
 #include "core/base/cursor.h"
+#include "core/base/hex.h"
 #include "core/model/sqllex.h"
 
 /* Type OIDs of pg_type.dat. */
 enum { OID_INT8 = 20, OID_INT2 = 21, OID_INT4 = 23, OID_OID = 26, OID_UUID = 2950 };
-
-static int hex(unsigned char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 32;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static struct pg_scalar uuid_of_text(struct slice s)
 {
@@ -20,7 +13,7 @@ static struct pg_scalar uuid_of_text(struct slice s)
 	int digits = 0;
 
 	for (size_t i = 0; i < 36; i++) {
-		int d = hex((unsigned char)s.p[i]);
+		int d = hex_value(s.p[i]);
 
 		if (i == 8 || i == 13 || i == 18 || i == 23) {
 			if (s.p[i] != '-')
@@ -208,8 +201,7 @@ static bool may_hold_known(const struct pg_edges *e, struct slice t)
 	for (size_t i = 0; i < t.n; i++) {
 		size_t start = i;
 
-		if (t.p[i] == '-' && i >= 8 && i + 28 <= t.n &&
-			hex((unsigned char)t.p[i - 1]) >= 0 &&
+		if (t.p[i] == '-' && i >= 8 && i + 28 <= t.n && hex_value(t.p[i - 1]) >= 0 &&
 			pg_edges_find(e, pg_scalar_of((struct slice){ t.p + i - 8, 36 }, false, 0)))
 			return true;
 		if (t.p[i] < '0' || t.p[i] > '9' || (i && is_word_byte(t.p[i - 1])))

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "capture/wire/tls_parts.h"
+#include "core/base/hex.h"
 #include "core/base/table.h"
 
 enum {
@@ -114,21 +115,13 @@ static struct entry *entry_of(struct tls_keys *k, const unsigned char random[TLS
 
 /* ---- lines */
 
-static int hex_digit(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* How many bytes a word of hexadecimal digits has; 0: it is none, or too long. */
 static size_t read_hex(struct slice word, unsigned char *to, size_t max)
 {
 	if (!word.n || word.n % 2 || word.n / 2 > max)
 		return 0;
 	for (size_t i = 0; i < word.n; i += 2) {
-		int high = hex_digit(word.p[i]), low = hex_digit(word.p[i + 1]);
+		int high = hex_value(word.p[i]), low = hex_value(word.p[i + 1]);
 
 		if (high < 0 || low < 0)
 			return 0;

@@ -20,6 +20,7 @@ static json_t *new_list(void)
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/utf8.h"
 
 /* A struct json is a json_t under another name: nobody outside sees jansson. */
 static json_t *in(const struct json *j)
@@ -221,29 +222,12 @@ struct json *json_array(void)
 	return out(new_list());
 }
 
-/* How many bytes at p are one UTF-8 character (RFC 3629), or 0. */
-static size_t utf8_length(const unsigned char *p, size_t n)
-{
-	size_t want = p[0] < 0x80 ? 1 : p[0] < 0xc2 ? 0 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-
-	if (p[0] == 0 || p[0] > 0xf4 || want == 0 || want > n)
-		return 0;
-	for (size_t i = 1; i < want; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	/* Overlong forms, surrogates, and what lies above U+10FFFF. */
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return want;
-}
-
 /* The slice as a buffer that is UTF-8 whatever came in. */
 static void repair(struct slice s, struct buf *into)
 {
 	buf_init(into, 3 * s.n + 1);
 	for (size_t i = 0; i < s.n;) {
-		size_t length = utf8_length((const unsigned char *)s.p + i, s.n - i);
+		size_t length = s.p[i] ? utf8_length(s.p + i, s.n - i) : 0;
 
 		if (length)
 			buf_add(into, s.p + i, length);

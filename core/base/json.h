@@ -85,6 +85,8 @@ struct json *json_copy(const struct json *j);
 
 /* Indented by two for people, or one line. Ends with a newline. */
 void json_write(const struct json *j, bool is_indented, struct buf *to);
+/* A string alone, between quotes; bytes that are no UTF-8 become U+FFFD. */
+void json_write_string(struct slice text, struct buf *to);
 bool json_save(const struct json *j, const char *path, bool is_forced, struct err *e) MUST_USE;
 void json_print(const struct json *j, FILE *to); /* indented */
 

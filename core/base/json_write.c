@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "core/base/file.h"
+#include "core/base/utf8.h"
 
 /* A document is larger than most buffers: series with every bucket. */
 static const size_t document_max = (size_t)1 << 30;
@@ -142,6 +143,28 @@ static void write_value(const struct json *j, int indent, struct buf *to)
 	default:
 		buf_add_text(to, "null");
 	}
+}
+
+void json_write_string(struct slice text, struct buf *to)
+{
+	buf_add_byte(to, '"');
+	for (size_t i = 0; i < text.n;) {
+		size_t n = utf8_length(text.p + i, text.n - i);
+		unsigned char c = (unsigned char)text.p[i];
+
+		if (n == 0) {
+			buf_add_text(to, "\xef\xbf\xbd"); /* U+FFFD */
+			n = 1;
+		} else if (c < 0x20 || c == 0x7f) {
+			buf_addf(to, "\\u%04x", c);
+		} else {
+			if (c == '"' || c == '\\')
+				buf_add_byte(to, '\\');
+			buf_add(to, text.p + i, n);
+		}
+		i += n;
+	}
+	buf_add_byte(to, '"');
 }
 
 void json_write(const struct json *j, bool is_indented, struct buf *to)

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "core/base/hex.h"
 #include "core/format/accesslog_private.h"
 
 struct accesslog *accesslog_new(const struct accesslog_options *o, struct err *e)
@@ -90,13 +91,6 @@ bool accesslog_add(struct accesslog *a, struct accesslog_element el, struct slic
 
 /* ---- values */
 
-static int hex_of(char c)
-{
-	return c >= '0' && c <= '9'                 ? c - '0'
-	       : (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-						    : -1;
-}
-
 static char plain_of(char c)
 {
 	static const char from[] = "ntrbfv", to[] = "\n\t\r\b\f\v";
@@ -118,9 +112,9 @@ static struct slice unescape(struct accesslog *a, struct slice s)
 	for (size_t i = 0; i < s.n; i++) {
 		if (s.p[i] != '\\' || i + 1 == s.n) {
 			*to++ = s.p[i];
-		} else if (s.p[i + 1] == 'x' && i + 3 < s.n && hex_of(s.p[i + 2]) >= 0 &&
-			   hex_of(s.p[i + 3]) >= 0) {
-			*to++ = (char)(hex_of(s.p[i + 2]) << 4 | hex_of(s.p[i + 3]));
+		} else if (s.p[i + 1] == 'x' && i + 3 < s.n && hex_value(s.p[i + 2]) >= 0 &&
+			   hex_value(s.p[i + 3]) >= 0) {
+			*to++ = (char)(hex_value(s.p[i + 2]) << 4 | hex_value(s.p[i + 3]));
 			i += 3;
 		} else {
 			*to++ = plain_of(s.p[++i]);

@@ -5,6 +5,8 @@
  */
 #include <string.h>
 
+#include "core/base/hex.h"
+#include "core/base/utf8.h"
 #include "core/format/accesslog_private.h"
 
 enum { DEPTH_MAX = 32 };
@@ -35,42 +37,6 @@ static bool take(struct walk *w, char c)
 
 /* ---- strings (RFC 8259, section 7) */
 
-static bool hex4(const char *p, uint32_t *ret)
-{
-	*ret = 0;
-	for (int i = 0; i < 4; i++) {
-		char c = p[i];
-		int v = c >= '0' && c <= '9'                 ? c - '0'
-			: (c | 32) >= 'a' && (c | 32) <= 'f' ? (c | 32) - 'a' + 10
-							     : -1;
-
-		if (v < 0)
-			return false;
-		*ret = *ret << 4 | (uint32_t)v;
-	}
-	return true;
-}
-
-static char *put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-	} else if (c < 0x800) {
-		*to++ = (char)(0xc0 | c >> 6);
-		*to++ = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		*to++ = (char)(0xe0 | c >> 12);
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (c & 0x3f));
-	} else {
-		*to++ = (char)(0xf0 | c >> 18);
-		*to++ = (char)(0x80 | (c >> 12 & 0x3f));
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (c & 0x3f));
-	}
-	return to;
-}
-
 /* The escape behind a backslash; *p is moved past it. A half surrogate is U+FFFD. */
 static char *decode_escape(const char **p, const char *end, char *to)
 {
@@ -82,13 +48,13 @@ static char *decode_escape(const char **p, const char *end, char *to)
 		/* nginx's escape=default within a JSON string */
 		char digits[4] = { '0', '0', (*p)[0], (*p)[1] };
 
-		if (hex4(digits, &code)) {
+		if (hex_value4(digits, &code)) {
 			*p += 2;
 			*to++ = (char)code;
 			return to;
 		}
 	}
-	if (c != 'u' || end - *p < 4 || !hex4(*p, &code)) {
+	if (c != 'u' || end - *p < 4 || !hex_value4(*p, &code)) {
 		const char *at = c ? strchr(from, c) : NULL;
 
 		*to++ = at ? plain[at - from] : c;
@@ -96,13 +62,13 @@ static char *decode_escape(const char **p, const char *end, char *to)
 	}
 	*p += 4;
 	if (code >= 0xd800 && code < 0xdc00 && end - *p >= 6 && (*p)[0] == '\\' && (*p)[1] == 'u' &&
-		hex4(*p + 2, &low) && low >= 0xdc00 && low < 0xe000) {
+		hex_value4(*p + 2, &low) && low >= 0xdc00 && low < 0xe000) {
 		*p += 6;
 		code = 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00);
 	} else if (code >= 0xd800 && code < 0xe000) {
 		code = 0xfffd;
 	}
-	return put_utf8(to, code);
+	return utf8_put(to, code);
 }
 
 /* Behind its opening quote. The decoded string is never longer than the text. */

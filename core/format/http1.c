@@ -2,6 +2,8 @@
 
 #include <strings.h>
 
+#include "core/base/hex.h"
+
 void http1_init(struct http1 *p, bool is_answer)
 {
 	*p = (struct http1){ .is_answer = is_answer };
@@ -615,20 +617,12 @@ static enum http1_event give(
 	return HTTP1_BODY;
 }
 
-static int hex_digit(char c)
-{
-	if (is_digit(c))
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 /* RFC 9112, 7.1: the size in hex; extensions are passed over. */
 static enum http1_event chunk_line(struct http1 *p, struct slice *in)
 {
 	while (in->n) {
 		char c = *in->p;
-		int digit = p->is_past_digits ? -1 : hex_digit(c);
+		int digit = p->is_past_digits ? -1 : hex_value(c);
 
 		take(in, 1);
 		if (++p->line_n > HTTP1_CHUNK_LINE_MAX)

@@ -1,5 +1,8 @@
 #include "core/format/jsonline.h"
 
+#include "core/base/hex.h"
+#include "core/base/utf8.h"
+
 static void skip_blanks(struct jsonline *j)
 {
 	while (j->p < j->end && (*j->p == ' ' || *j->p == '\t' || *j->p == '\r' || *j->p == '\n'))
@@ -16,50 +19,12 @@ static bool eat(struct jsonline *j, char c)
 
 /* ---- strings */
 
-static int hex_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 static bool eat_hex4(struct jsonline *j, uint32_t *ret)
 {
-	uint32_t v = 0;
-
-	if (j->end - j->p < 4)
+	if (j->end - j->p < 4 || !hex_value4(j->p, ret))
 		return false;
-	for (int i = 0; i < 4; i++) {
-		int digit = hex_of(*j->p++);
-
-		if (digit < 0)
-			return false;
-		v = 16 * v + (uint32_t)digit;
-	}
-	*ret = v;
+	j->p += 4;
 	return true;
-}
-
-/* UTF-8 (RFC 3629). */
-static char *put_utf8(char *to, uint32_t c)
-{
-	if (c < 0x80) {
-		*to++ = (char)c;
-	} else if (c < 0x800) {
-		*to++ = (char)(0xc0 | c >> 6);
-		*to++ = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		*to++ = (char)(0xe0 | c >> 12);
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (c & 0x3f));
-	} else {
-		*to++ = (char)(0xf0 | c >> 18);
-		*to++ = (char)(0x80 | (c >> 12 & 0x3f));
-		*to++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*to++ = (char)(0x80 | (c & 0x3f));
-	}
-	return to;
 }
 
 /* Behind "\u". */
@@ -82,7 +47,7 @@ static bool eat_unicode(struct jsonline *j, char **to)
 	} else if (c >= 0xdc00 && c < 0xe000) {
 		c = 0xfffd;
 	}
-	*to = put_utf8(*to, c);
+	*to = utf8_put(*to, c);
 	return true;
 }
 

@@ -1,16 +1,9 @@
+#include "core/base/hex.h"
 #include "core/model/httpscrub_parts.h"
 
 enum { SEGMENT_MAX = 1024, IDENTIFIER_MAX = 128, ID_HEX_MIN = 8 };
 
 /* ---- percent-encoding (RFC 3986, section 2.1; "+" is a blank in forms) */
-
-static int hex_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static void decode(struct slice raw, bool is_form, struct buf *out)
 {
@@ -18,9 +11,9 @@ static void decode(struct slice raw, bool is_form, struct buf *out)
 	for (size_t i = 0; i < raw.n; i++) {
 		char c = raw.p[i];
 
-		if (c == '%' && i + 2 < raw.n && hex_of(raw.p[i + 1]) >= 0 &&
-			hex_of(raw.p[i + 2]) >= 0) {
-			c = (char)(hex_of(raw.p[i + 1]) << 4 | hex_of(raw.p[i + 2]));
+		if (c == '%' && i + 2 < raw.n && hex_value(raw.p[i + 1]) >= 0 &&
+			hex_value(raw.p[i + 2]) >= 0) {
+			c = (char)(hex_value(raw.p[i + 1]) << 4 | hex_value(raw.p[i + 2]));
 			i += 2;
 		} else if (c == '+' && is_form) {
 			c = ' ';
@@ -171,7 +164,7 @@ void http_pairs(struct httpscrub *s, struct sheet *to, enum policy_scope scope, 
 static bool is_all(struct slice s, bool is_hex)
 {
 	for (size_t i = 0; i < s.n; i++)
-		if (is_hex ? hex_of(s.p[i]) < 0 : s.p[i] < '0' || s.p[i] > '9')
+		if (is_hex ? hex_value(s.p[i]) < 0 : s.p[i] < '0' || s.p[i] > '9')
 			return false;
 	return s.n > 0;
 }

@@ -1,5 +1,7 @@
 #include "core/model/jsonscrub.h"
 
+#include "core/base/hex.h"
+#include "core/base/utf8.h"
 #include "core/model/token.h"
 
 enum { DEPTH_MAX = 64, PATH_MAX_BYTES = 256 };
@@ -46,31 +48,17 @@ static bool eat(struct walk *w, char c)
 
 static bool read_hex4(struct walk *w, uint32_t *ret)
 {
-	*ret = 0;
-	if (w->end - w->at < 4)
+	if (w->end - w->at < 4 || !hex_value4(w->at, ret))
 		return false;
-	for (int i = 0; i < 4; i++) {
-		char c = *w->at++;
-		char folded = (char)(c | 0x20);
-
-		if (c >= '0' && c <= '9')
-			*ret = *ret << 4 | (uint32_t)(c - '0');
-		else if (folded >= 'a' && folded <= 'f')
-			*ret = *ret << 4 | (uint32_t)(folded - 'a' + 10);
-		else
-			return false;
-	}
+	w->at += 4;
 	return true;
 }
 
 static void add_utf8(struct buf *out, uint32_t c)
 {
-	unsigned tail = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
-	static const uint8_t lead[] = { 0, 0xc0, 0xe0, 0xf0 };
+	char bytes[UTF8_MAX];
 
-	buf_add_byte(out, (unsigned char)(lead[tail] | c >> (6 * tail)));
-	while (tail--)
-		buf_add_byte(out, (unsigned char)(0x80 | (c >> (6 * tail) & 63)));
+	buf_add(out, bytes, (size_t)(utf8_put(bytes, c) - bytes));
 }
 
 /* Behind the backslash (RFC 8259, section 7). */

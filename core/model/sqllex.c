@@ -1,5 +1,7 @@
 #include "core/model/sqllex.h"
 
+#include "core/base/hex.h"
+
 /* What a byte may begin or continue. */
 enum byte_class {
 	B_SPACE = 1,
@@ -192,12 +194,11 @@ static const char *skip_digits(const struct sqllex *lex, const char *p)
 	return p;
 }
 
-static int hex_value(char c)
+static bool is_digit_of(char c, int base)
 {
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : 16;
+	int v = hex_value(c);
+
+	return v >= 0 && v < base;
 }
 
 /* 0x1F, 0o17, 0b11 (16 and later); p when it is none of them. */
@@ -221,8 +222,8 @@ static const char *skip_based(const struct sqllex *lex, const char *p)
 	default:
 		return p;
 	}
-	while (at < lex->end && (hex_value(*at) < base ||
-					(*at == '_' && has(lex, at, 2) && hex_value(at[1]) < base)))
+	while (at < lex->end && (is_digit_of(*at, base) || (*at == '_' && has(lex, at, 2) &&
+								   is_digit_of(at[1], base))))
 		at++;
 	return at == p + 2 ? p : at;
 }

@@ -1,32 +1,14 @@
 #include <stdio.h>
 
+#include "core/base/hex.h"
+#include "core/base/utf8.h"
 #include "core/model/sqlvalue.h"
-
-static int hex_of(char c)
-{
-	if (c >= '0' && c <= '9')
-		return c - '0';
-	c |= 0x20;
-	return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
 
 static void add_code_point(struct buf *out, uint32_t c)
 {
-	if (c < 0x80) {
-		buf_add_byte(out, (unsigned char)c);
-	} else if (c < 0x800) {
-		buf_add_byte(out, (unsigned char)(0xc0 | c >> 6));
-		buf_add_byte(out, (unsigned char)(0x80 | (c & 63)));
-	} else if (c < 0x10000) {
-		buf_add_byte(out, (unsigned char)(0xe0 | c >> 12));
-		buf_add_byte(out, (unsigned char)(0x80 | (c >> 6 & 63)));
-		buf_add_byte(out, (unsigned char)(0x80 | (c & 63)));
-	} else {
-		buf_add_byte(out, (unsigned char)(0xf0 | (c >> 18 & 7)));
-		buf_add_byte(out, (unsigned char)(0x80 | (c >> 12 & 63)));
-		buf_add_byte(out, (unsigned char)(0x80 | (c >> 6 & 63)));
-		buf_add_byte(out, (unsigned char)(0x80 | (c & 63)));
-	}
+	char bytes[UTF8_MAX];
+
+	buf_add(out, bytes, (size_t)(utf8_put(bytes, c) - bytes));
 }
 
 /* Up to max digits of the base at *at; -1 when there is none. */
@@ -36,7 +18,7 @@ static int64_t read_code(struct slice s, size_t *at, size_t max, int base)
 	size_t n = 0;
 
 	for (; n < max && *at < s.n; n++, ++*at) {
-		int digit = hex_of(s.p[*at]);
+		int digit = hex_value(s.p[*at]);
 
 		if (digit < 0 || digit >= base)
 			break;
@@ -173,7 +155,7 @@ static struct slice canonical_number(struct slice text, struct buf *scratch)
 			continue;
 		if (v > (UINT64_MAX - 15) / radix)
 			return (struct slice){ NULL, 0 };
-		v = v * radix + (unsigned)hex_of(text.p[i]);
+		v = v * radix + (unsigned)hex_value(text.p[i]);
 	}
 	buf_addf(scratch, "%s%llu", is_negative ? "-" : "", (unsigned long long)v);
 	return buf_slice(scratch);
@@ -199,7 +181,7 @@ static enum value_action scrub_bits(const struct sqlvalue *v, struct slice text,
 		return VALUE_KEPT;
 	}
 	for (size_t i = 0; i < bits.n; i++)
-		if ((unsigned)hex_of(bits.p[i]) >= (is_hex ? 16u : 2u))
+		if ((unsigned)hex_value(bits.p[i]) >= (is_hex ? 16u : 2u))
 			return drop(ret_flags);
 	if (!slot->action && bits.n <= v->policy->keep_digits && !v->policy->is_permuting_ids) {
 		buf_add_slice(out, text);

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "core/base/utf8.h"
 #include "core/model/sqldate.h"
 #include "core/model/token_class.h"
 #include "core/model/token_key.h"
@@ -115,35 +116,6 @@ static void permute_spots(
 			w->bytes[i] = spot_put(w->kinds[i], v[n++], w->bytes[i]);
 }
 
-/* Bytes of the UTF-8 sequence at p, 0 when it is none (RFC 3629, section 4). */
-static size_t utf8_length(const unsigned char *p, size_t left)
-{
-	size_t n = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-
-	if (p[0] < 0xc2 || p[0] > 0xf4 || n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((p[i] & 0xc0) != 0x80)
-			return 0;
-	if ((p[0] == 0xe0 && p[1] < 0xa0) || (p[0] == 0xed && p[1] > 0x9f) ||
-		(p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-static bool is_utf8(struct slice s)
-{
-	const unsigned char *p = (const unsigned char *)s.p;
-	size_t step;
-
-	for (size_t i = 0; i < s.n; i += step) {
-		step = p[i] < 0x80 ? 1 : utf8_length(p + i, s.n - i);
-		if (step == 0)
-			return false;
-	}
-	return true;
-}
-
 static uint8_t ascii_kind(unsigned char c)
 {
 	if (c >= 'a' && c <= 'z')
@@ -155,7 +127,7 @@ static uint8_t ascii_kind(unsigned char c)
 
 static void mark_text(struct work *w)
 {
-	bool is_valid = is_utf8((struct slice){ (const char *)w->bytes, w->n });
+	bool is_valid = utf8_is((struct slice){ (const char *)w->bytes, w->n });
 
 	for (size_t i = 0; i < w->n; i++) {
 		unsigned char c = w->bytes[i];
@@ -163,7 +135,7 @@ static void mark_text(struct work *w)
 		if (c < 0x80) {
 			w->kinds[i] = ascii_kind(c);
 		} else if (is_valid) {
-			size_t n = utf8_length(w->bytes + i, w->n - i);
+			size_t n = utf8_length((const char *)w->bytes + i, w->n - i);
 
 			memset(w->kinds + i, SPOT_KEPT, n);
 			i += n - 1;
