@@ -30,7 +30,7 @@ struct head_facts {
 	uint64_t sessions, requests, prepares;
 	uint64_t unreadable, secret; /* statements without text */
 	uint64_t refused_texts; /* that found no room in the dictionaries */
-	uint64_t changed_predicates; /* values rows are looked up by that were not kept */
+	uint64_t changed_predicates; /* statements' values that rows are looked up by, not kept */
 	bool is_complete;
 };
 

@@ -34,7 +34,7 @@ struct scrub {
 	struct strong_answer *strong;
 	uint32_t fixed_routes[4];
 	uint64_t session_count, request_count, unreadable, secret;
-	uint64_t changed_predicates; /* values rows are looked up by, no longer as they were */
+	uint64_t changed_predicates; /* statements' values that rows are looked up by, not as they were */
 	uint64_t seen_sessions;
 };
 
@@ -406,8 +406,6 @@ static bool take_http(struct scrub *s, const struct raw_request *raw, struct err
 	copy_plain(raw, &q);
 	scrubhttp_request(s->http, raw->http, s->writer, &q);
 	s->unreadable += (q.flags & REQUEST_UNLEXABLE) != 0;
-	for (size_t i = 0; i < q.value_count; i++)
-		s->changed_predicates += is_changed_predicate(&q.values[i]);
 	return store_request(s, &q, e);
 }
 

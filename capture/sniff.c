@@ -179,6 +179,11 @@ static bool sniff_zipped(const char *path, struct slice zipped, const char *how,
 
 	if (!unzip_first(path, zipped, first, sizeof first, &n, e))
 		return false;
+	/* A block longer than the bytes that a pipe lets us look at. */
+	if (!n && strcmp(path, "-") == 0) {
+		err_set(e, ERR_INPUT, "its first bytes do not tell what is in the %s stream", how);
+		return err_hint(e, "for a log say --format NAME; for packets " ZIP_HINT);
+	}
 	if (!sniff_bytes((struct slice){ first, n }, ret_kind, ret_name, e))
 		return err_in(e, "in the %s file", how);
 	if (*ret_kind != INPUT_PCAP || strcmp(path, "-") != 0)

@@ -71,6 +71,24 @@ static void warn_of_bad(struct work *w, uint64_t bad, const char *what, const st
 		first->where, first->what);
 }
 
+/* Nothing is left to look at. */
+static bool refuse_input(const struct input *in, const char *path, struct err *e)
+{
+	if (in->untimed) {
+		err_set(e, ERR_INPUT, "the requests in '%s' have no latency (%llu of them)", path,
+			(unsigned long long)in->untimed);
+		return err_hint(e,
+			"their log told only when they were: log durations ($request_time, %%D)");
+	}
+	if (in->gap) {
+		err_set(e, ERR_INPUT, "packets are missing in all %llu requests of '%s'",
+			(unsigned long long)in->gap, path);
+		return err_hint(e, "capture whole packets: tcpdump -s0");
+	}
+	err_set(e, ERR_INPUT, "no request with an answer in '%s'", path);
+	return err_hint(e, "was there traffic while it was captured?");
+}
+
 static bool read_inputs(struct work *w, struct run *r, struct cli_operands ops, struct err *e)
 {
 	for (size_t i = 0; i < ops.count; i++)
@@ -84,13 +102,15 @@ static bool read_inputs(struct work *w, struct run *r, struct cli_operands ops, 
 	if (w->input.gap)
 		warn(w, "%llu requests with missing packets were left out",
 			(unsigned long long)w->input.gap);
+	if (w->input.untimed)
+		warn(w, "%llu requests without a latency were left out",
+			(unsigned long long)w->input.untimed);
 	if (!w->input.first_bad.kind && w->input.bad)
 		warn(w, "%llu requests were refused: out of range, or past a cap",
 			(unsigned long long)w->input.bad);
 	if (series_finish(&w->series))
 		return true;
-	err_set(e, ERR_INPUT, "no request with an answer in '%s'", ops.items[0]);
-	return err_hint(e, "was there traffic while it was captured?");
+	return refuse_input(&w->input, ops.items[0], e);
 }
 
 static bool read_events(struct work *w, const struct correlate_args *args, struct err *e)

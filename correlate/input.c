@@ -9,6 +9,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 #include "core/model/rcap.h"
+#include "core/model/rcap_code.h"
 
 enum { LINE_MAX_BYTES = 1 << 20, FIELDS_MAX = 64, SNIFF = 4096 };
 
@@ -31,7 +32,7 @@ static bool add_request(struct input *in, struct series_route **routes, const st
 	if (q->flags & REQUEST_UNANSWERED)
 		return series_add_unanswered(in->series, r, q->start_ns, q->end_ns - q->start_ns);
 	return series_add(in->series, r, q->start_ns, q->end_ns - q->start_ns,
-		q->sqlstate[0] || q->status >= 500);
+		rcap_is_error(q));
 }
 
 static bool read_requests(struct input *in, struct rcap *file, struct series_route **routes,
@@ -47,7 +48,9 @@ static bool read_requests(struct input *in, struct rcap *file, struct series_rou
 		if (item.kind != RCAP_REQUEST || q->form == FORM_PREPARE ||
 			q->flags & REQUEST_SKIPPED)
 			continue;
-		if (q->flags & REQUEST_GAP)
+		if (rcap_latency_us(q) < 0)
+			in->untimed++;
+		else if (q->flags & REQUEST_GAP)
 			in->gap++;
 		else if (add_request(in, routes, file, q))
 			in->read++;

@@ -16,7 +16,8 @@
 struct input {
 	struct series *series;
 	uint64_t read, bad; /* requests, and lines that are none */
-	uint64_t gap; /* requests with packets missing inside: their latency is unknown */
+	uint64_t gap; /* requests with packets missing inside: their latency is doubtful */
+	uint64_t untimed; /* their log told only when they were */
 	bool is_torn; /* a capture file without its end */
 	bool has_packets; /* some input is a capture file */
 	struct err first_bad;

@@ -9,7 +9,8 @@ static const struct rcap_route *busiest(const struct rcap *c, const struct own *
 	for (size_t i = 0; i < rcap_route_count(c); i++) {
 		const struct rcap_route *q = rcap_route(c, (uint32_t)i);
 
-		if (!q || q->requests == 0 || (own && own_has(own, q->fingerprint)))
+		if (!q || q->requests == 0 || q->protocol == PROTOCOL_HTTP ||
+			(own && own_has(own, q->fingerprint)))
 			continue;
 		if (!best || q->latency_us.sum > best->latency_us.sum)
 			best = q;
@@ -26,6 +27,15 @@ static const struct rcap_route *by_fingerprint(const struct rcap *c, uint64_t fi
 			return q;
 	}
 	return NULL;
+}
+
+static bool is_statement(const struct rcap_route *route, struct err *e)
+{
+	if (route->protocol != PROTOCOL_HTTP)
+		return true;
+	err_set(e, ERR_INPUT, "'%.*s' is an HTTP route, and only statements are judged",
+		(int)(route->text.n < 80 ? route->text.n : 80), route->text.p);
+	return err_hint(e, "name a statement's route with --route; reprod capture show lists them");
 }
 
 static const struct rcap_route *choose(
@@ -48,9 +58,9 @@ static const struct rcap_route *choose(
 	} else {
 		route = busiest(c, choice->own);
 		if (!route)
-			err_set(e, ERR_INPUT, "the capture holds no request but the jobs' own");
+			err_set(e, ERR_INPUT, "the capture holds no statement but the jobs' own");
 	}
-	return route;
+	return route && is_statement(route, e) ? route : NULL;
 }
 
 static bool keep(struct production *p, const struct request_record *q, struct err *e)

@@ -48,6 +48,26 @@ static bool refuse_superuser(struct err *e)
 		"without superuser rights, or --allow-superuser");
 }
 
+/* Refuses a capture of HTTP alone, before its target is asked anything. */
+static bool has_statements(const struct rcap *c, const char *path, struct err *e)
+{
+	uint64_t http = 0;
+
+	for (size_t i = 0; i < rcap_route_count(c); i++) {
+		const struct rcap_route *route = rcap_route(c, (uint32_t)i);
+
+		if (route && route->requests && route->protocol != PROTOCOL_HTTP)
+			return true;
+		http += route ? route->requests : 0;
+	}
+	if (!http)
+		return true;
+	err_set(e, ERR_INPUT, "'%s' holds %llu HTTP requests and no statement", path,
+		(unsigned long long)http);
+	return err_hint(e, "statements are replayed; for HTTP: reprod capture export FILE --to k6 "
+			   "(or gor, vegeta, wsesslog)");
+}
+
 /* Everything that may refuse, before a captured statement is sent. */
 static bool check_target(const struct replay_options *o, const struct run *r,
 	const struct json *head, struct mark *ret_mark, struct err *e)
@@ -129,7 +149,8 @@ bool replay_run(const struct run *r, const struct replay_options *o, struct repl
 	struct plan *plan = plan_open(&want, e);
 	if (!plan)
 		return false;
-	if (!check_target(o, r, rcap_head(plan_capture(plan)), &ret->mark, e))
+	if (!has_statements(plan_capture(plan), o->capture_path, e) ||
+		!check_target(o, r, rcap_head(plan_capture(plan)), &ret->mark, e))
 		goto out;
 	m = calloc(1, sizeof(*m));
 	if (!m) {

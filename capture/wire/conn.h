@@ -18,8 +18,10 @@
 /* In raw_request.edges[].value: the rest is the bind's index, not the literal's. */
 #define MATCH_EDGE_BIND 0x8000
 
-/* What sessions said of their server; the first one wins. */
+/* What sessions said of their server; the first one wins, a Postgres server before any
+ * other: by this address replay knows which database it must not touch. */
 struct wire_server {
+	bool is_postgres;
 	char address[PACKET_ADDRESS_MAX];
 	uint16_t port;
 	char version[64];

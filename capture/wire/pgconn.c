@@ -52,7 +52,8 @@ static void emit_session(struct pg_session *s, int64_t close_ns)
 		slice_of(packet_address_text(&f->address[client], f->is_v6, false, client_text));
 	raw.server =
 		slice_of(packet_address_text(&f->address[server], f->is_v6, true, server_text));
-	if (!known->address[0]) {
+	if (!known->is_postgres) {
+		known->is_postgres = true;
 		packet_address_text(&f->address[server], f->is_v6, false, known->address);
 		known->port = f->address[server].port;
 	}
