@@ -31,8 +31,7 @@ static bool add_request(struct input *in, struct series_route **routes, const st
 		return false;
 	if (q->flags & REQUEST_UNANSWERED)
 		return series_add_unanswered(in->series, r, q->start_ns, q->end_ns - q->start_ns);
-	return series_add(in->series, r, q->start_ns, q->end_ns - q->start_ns,
-		rcap_is_error(q));
+	return series_add(in->series, r, q->start_ns, q->end_ns - q->start_ns, rcap_is_error(q));
 }
 
 static bool read_requests(struct input *in, struct rcap *file, struct series_route **routes,
