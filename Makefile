@@ -215,4 +215,4 @@ help:
 	@sed -n '1p' Makefile
 	@echo 'variables: BUILD CONFIG=release|asan|tsan|coverage|fuzz CC CFLAGS LDFLAGS PREFIX DESTDIR'
 	@echo '           V=1 (show commands) WERROR=1 LTO=0 NO_DEPS=1 (install nothing) MODULES TESTS SECONDS'
-	@echo 'targets:   all lib tests check check-asan check-corpus fuzz format bench-NAME deps demo demo-repeat'
+	@echo 'targets:   all lib tests check check-asan check-corpus test-versions fuzz format bench-NAME deps demo demo-repeat'
