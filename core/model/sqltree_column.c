@@ -85,8 +85,9 @@ static struct sqlcolumn column_inside(struct walk *w, const struct scope *scope,
 	case PG_QUERY__NODE__NODE_NAMED_ARG_EXPR:
 		return sqltree_column(w, scope, n->named_arg_expr->arg);
 	case PG_QUERY__NODE__NODE_FUNC_CALL:
+		/* Known to be no column's value: the lexer has no say either. */
 		if (sqltree_is_measure(n->func_call))
-			break;
+			return (struct sqlcolumn){ .is_known = true };
 		return sqltree_column_of_any(w, scope, n->func_call->args, n->func_call->n_args);
 	case PG_QUERY__NODE__NODE_COALESCE_EXPR:
 		return sqltree_column_of_any(

@@ -239,6 +239,26 @@ static void a_rule_of_a_json_path_holds_inside_documents(void **state)
 	buf_free(&out);
 }
 
+/* extract(month FROM born) = 2: the 2 is a month, not a birthday. */
+static void what_is_measured_on_a_column_is_not_its_value(void **state)
+{
+	struct scrubber *s = *state;
+	struct buf out = { 0 };
+
+	assert_true(policy_put(&s->policy, POLICY_COLUMN, SLICE("born"), POLICY_SHIFT));
+	assert_true(policy_put(&s->policy, POLICY_COLUMN, SLICE("zip"), POLICY_DROP));
+	struct sqlscrub *ruled = sqlscrub_new(&s->policy, s->key, 0);
+	struct scrubber with = { .scrub = ruled };
+	first_of(&with, "SELECT id FROM people WHERE extract(month FROM born) = 2", NULL, &out);
+	assert_string_equal(buf_text(&out), "2");
+	first_of(&with, "SELECT id FROM people WHERE length(zip) = 5", NULL, &out);
+	assert_string_equal(buf_text(&out), "5");
+	first_of(&with, "SELECT id FROM people WHERE zip = 5", NULL, &out);
+	assert_string_not_equal(buf_text(&out), "5");
+	sqlscrub_free(ruled);
+	buf_free(&out);
+}
+
 static void structure_stays_whatever_the_rule(void **state)
 {
 	struct scrubber *s = *state;
@@ -324,6 +344,8 @@ int main(void)
 			a_rule_of_a_place_goes_before_that_of_a_column, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_rule_of_a_json_path_holds_inside_documents, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			what_is_measured_on_a_column_is_not_its_value, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			structure_stays_whatever_the_rule, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
