@@ -34,7 +34,7 @@ struct scrub {
 	struct strong_answer *strong;
 	uint32_t fixed_routes[4];
 	uint64_t session_count, request_count, unreadable, secret;
-	uint64_t changed_predicates; /* statements' values that rows are looked up by, not as they were */
+	uint64_t changed_predicates; /* statements' values that rows are looked up by, changed */
 	uint64_t seen_sessions;
 };
 
