@@ -32,6 +32,8 @@ static struct json *load(const char *operand, const struct run *r, struct err *e
 	if (file_exists(operand) && !file_is_dir(operand)) {
 		struct json *j = json_load(operand, PROFILE_MAX_BYTES, e);
 
+		if (!j)
+			err_hint(e, "give a profile made by 'reprod snapshot describe', or a DSN");
 		if (!j || diff_is_profile(j, e))
 			return j;
 		err_in(e, "%s", operand);
@@ -48,7 +50,8 @@ static struct json *load(const char *operand, const struct run *r, struct err *e
 	return snapshot_describe(operand, NULL, r, e);
 }
 
-/* Routes with their share of all service time. */
+/* Statements' routes with their share of all service time. An HTTP path touches no table,
+ * whatever its words. */
 static bool load_traffic(const char *path, const struct run *r, struct rcap **ret_capture,
 	struct diff_traffic **ret, size_t *ret_count, struct err *e)
 {
@@ -69,7 +72,9 @@ static bool load_traffic(const char *path, const struct run *r, struct rcap **re
 		return err_set(e, ERR_ENV, "out of memory for %zu routes", n);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct rcap_route *route = rcap_route(capture, i);
-		char *text = route && route->text.p ? strndup(route->text.p, route->text.n) : NULL;
+		char *text = route && route->text.p && route->protocol != PROTOCOL_HTTP
+				     ? strndup(route->text.p, route->text.n)
+				     : NULL;
 
 		if (!text)
 			continue;

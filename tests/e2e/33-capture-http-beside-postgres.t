@@ -55,6 +55,10 @@ like "$(cat draft.err)" "is an HTTP route, and only statements are judged.*--rou
 "$REPROD" correlate both.rcap >why.txt 2>why.err
 like "$(cat why.txt)" 'POST /orders/\{id\}/items' "correlate has HTTP routes" || diag <why.err
 
+pg_psql lab 'CREATE TABLE orders (id int); CREATE INDEX ON orders (id); ALTER TABLE t ADD UNIQUE (code)' >/dev/null
+"$REPROD" snapshot diff "$(pg_dsn prod)" "$(pg_dsn lab)" --capture both.rcap --json >diff.json 2>diff.err
+unlike "$(cat diff.json)" 'POST /orders' "an HTTP path that names a table does not weigh it" || diag <diff.err
+
 "$REPROD" capture export both.rcap --to gor -o web.gor 2>/dev/null
 "$REPROD" capture web.gor --policy keep.json -o web.rcap >web.out 2>&1
 "$REPROD" replay web.rcap --target "$(replay_dsn lab)" >web.out 2>web.err

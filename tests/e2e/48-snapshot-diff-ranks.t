@@ -61,6 +61,9 @@ like "$out" 'nosuch.json.*is not there' "with its name"
 echo 'session 1 0 0
 1 10 1 II simple 0 | SELECT 1' | replay_capture "$dir/whole.rcap"
 head -c -30 "$dir/whole.rcap" >"$dir/cut.rcap"
+out=$("$REPROD" snapshot diff "$dir/whole.rcap" "$(pg_dsn lab)" 2>&1)
+is $? 3 "a capture is no profile"
+like "$out" "hint: give a profile made by" "and what is wanted is said"
 for f in whole cut; do
 	"$REPROD" snapshot diff "$(pg_dsn lab)" "$(pg_dsn lab)" --capture "$dir/$f.rcap" >"$dir/out" 2>"$dir/$f.err"
 	is $? 0 "a $f capture weighs the routes" || diag <"$dir/$f.err"
