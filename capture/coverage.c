@@ -196,7 +196,7 @@ static void set_like(struct json *to, const struct covered *like, double similar
 static void miss_rule(struct cover *c, struct json *to, int rule)
 {
 	const char *name = sample_rules_name(c->in->rules, rule);
-	double similarity;
+	double similarity = 0;
 	const struct covered *like = c->in->rules->items[rule].fragment.n
 					     ? most_like(c, slice_of(name), true, &similarity)
 					     : NULL;
