@@ -84,8 +84,8 @@ static enum outcome capture_main(struct run *r, void *args, struct cli_operands 
 			ops.items[0], a->interfaces.items[0]);
 		return OUTCOME_FAILED;
 	}
-	if (!a->interfaces.count && a->budget) {
-		err_set(e, ERR_USAGE, "--budget is for live captures");
+	if (!a->interfaces.count && (a->budget || a->is_probing)) {
+		err_set(e, ERR_USAGE, "%s is for live captures", a->budget ? "--budget" : "--probe");
 		return OUTCOME_FAILED;
 	}
 	if (!a->interfaces.count && a->filter) {
@@ -114,14 +114,15 @@ static const struct cli_command *const subs[] = {
 
 const struct cli_command capture_command = {
 	.name = "capture",
-	.summary = "record Postgres traffic, live or from files, pseudonymised",
+	.summary = "record Postgres and HTTP traffic, live or from files, pseudonymised",
 	.usage = "capture -i IFACE [-f BPF] [--for 15m] [--port N]... [-o F.rcap]\n"
 		 "capture INPUT... [--format NAME] [--key FILE] [--policy FILE] [-o F.rcap]",
 	.notes =
-		"INPUT is a pcap or pcapng file, - for a pcap stream on standard input\n"
-		"(ssh host tcpdump -w - port 5432 | reprod capture - -o F.rcap), or a Postgres csvlog.\n"
-		"Several pcap files are merged by time. Only pseudonymised records reach the disk;\n"
-		"the ledger at the end says what was missed and why.",
+		"INPUT is packets (pcap, pcapng), a Postgres log (csvlog, jsonlog, stderr), an access log or\n"
+		"a .gor file, compressed or not; its first bytes tell which. - is standard input\n"
+		"(ssh host tcpdump -w - port 5432 | reprod capture - -o F.rcap). Several files of one kind\n"
+		"are one capture. Only pseudonymised records reach the disk; the ledger at the end says\n"
+		"what was missed and why.",
 	.options = options,
 	.args_size = sizeof(struct capture_args),
 	.defaults = defaults,
