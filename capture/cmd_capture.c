@@ -85,7 +85,8 @@ static enum outcome capture_main(struct run *r, void *args, struct cli_operands 
 		return OUTCOME_FAILED;
 	}
 	if (!a->interfaces.count && (a->budget || a->is_probing)) {
-		err_set(e, ERR_USAGE, "%s is for live captures", a->budget ? "--budget" : "--probe");
+		err_set(e, ERR_USAGE, "%s is for live captures",
+			a->budget ? "--budget" : "--probe");
 		return OUTCOME_FAILED;
 	}
 	if (!a->interfaces.count && a->filter) {
