@@ -5,6 +5,7 @@
 
 #include "capture/cat_line.h"
 #include "capture/outfile.h"
+#include "core/base/file.h"
 #include "core/model/rcap.h"
 
 struct cat_args {
@@ -96,11 +97,14 @@ static enum outcome cat(struct run *run, void *args, struct cli_operands ops, st
 	const struct cat_args *a = args;
 	struct outfile file;
 
-	if (ops.count != 1) {
-		err_set(e, ERR_USAGE, "capture cat reads one file");
+	if (ops.count != 1 || a->limit < 0 || a->session < 0) {
+		err_set(e, ERR_USAGE,
+			ops.count != 1 ? "capture cat reads one file"
+				       : "--limit and --session cannot be negative");
 		return OUTCOME_FAILED;
 	}
-	if (!outfile_open(&file, run, a->output, e))
+	if (!file_is_apart(a->output, ops.items, ops.count, e) ||
+		!outfile_open(&file, run, a->output, e))
 		return OUTCOME_FAILED;
 	bool ok = cat_file(run, a, ops.items[0], e);
 	return outfile_close(&file, ok, e) ? OUTCOME_YES : OUTCOME_FAILED;

@@ -1,11 +1,10 @@
 #include "capture/cmd_export.h"
 
-#include <errno.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <unistd.h>
 
 #include "capture/export.h"
+#include "capture/outfile.h"
 #include "core/base/file.h"
 
 struct export_args {
@@ -43,38 +42,21 @@ static bool check(const struct export_args *a, struct cli_operands ops, struct e
 	return true;
 }
 
-/* Written beside its place and renamed: an export that failed leaves none. */
 static bool write_file(struct export *x, const struct export_format *f, struct err *e)
 {
-	char path[4096];
-	bool ok;
+	struct outfile file;
 
-	if (strcmp(x->output, "-") == 0) {
-		x->to = x->run->out;
-		return export_write(x, f, e);
-	}
-	if (!file_may_write(x->output, x->run->is_forced, e))
+	if (!outfile_open(&file, x->run, x->output, e))
 		return false;
-	if ((size_t)snprintf(path, sizeof path, "%s.new", x->output) >= sizeof path)
-		return err_set(e, ERR_USAGE, "the name '%s' is too long", x->output);
-	x->to = fopen(path, "we");
-	if (!x->to)
-		return err_os(e, ERR_ENV, errno, "could not create '%s'", path);
-	ok = export_write(x, f, e);
-	if (fclose(x->to) != 0 && ok)
-		ok = err_os(e, ERR_ENV, errno, "could not write '%s'", path);
-	if (ok && rename(path, x->output) != 0)
-		ok = err_os(e, ERR_ENV, errno, "could not write '%s'", x->output);
-	if (!ok)
-		unlink(path);
-	return ok;
+	x->to = x->run->out;
+	return outfile_close(&file, export_write(x, f, e), e);
 }
 
 static enum outcome export_main(struct run *r, void *args, struct cli_operands ops, struct err *e)
 {
 	const struct export_args *a = args;
 
-	if (!check(a, ops, e))
+	if (!check(a, ops, e) || !file_is_apart(a->output, ops.items, ops.count, e))
 		return OUTCOME_FAILED;
 	const struct export_format *f = export_find(a->format);
 	struct export x = { .run = r,

@@ -66,7 +66,8 @@ static bool read_args(
 	if (strcmp(a->output, "-") == 0)
 		return !m->run->is_json ||
 		       err_set(e, ERR_USAGE, "--json and -o - cannot go together");
-	return file_may_write(a->output, m->run->is_forced, e);
+	return file_is_apart(a->output, ops.items, ops.count, e) &&
+	       file_may_write(a->output, m->run->is_forced, e);
 }
 
 static void print_file(const struct merge_input *in, FILE *to)

@@ -1,6 +1,7 @@
 #include "capture/cmd_shape.h"
 
 #include "capture/outfile.h"
+#include "core/base/file.h"
 #include "capture/shape.h"
 
 struct shape_args {
@@ -69,6 +70,7 @@ static enum outcome shape(struct run *run, void *args, struct cli_operands ops, 
 		return OUTCOME_FAILED;
 	}
 	if ((a->window && !parse_window(a->window, &o, e)) ||
+		!file_is_apart(a->output, ops.items, ops.count, e) ||
 		!outfile_open(&file, run, a->output, e))
 		return OUTCOME_FAILED;
 	bool ok = print(a, &o, ops.items[0], run, e);

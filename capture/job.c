@@ -11,6 +11,7 @@
 
 #include "capture/privilege.h"
 #include "capture/summary.h"
+#include "core/base/file.h"
 #include "core/model/httproutes.h"
 
 static bool read_ports(struct job *j, struct err *e)
@@ -59,9 +60,14 @@ bool job_init(struct job *j, struct run *r, const struct capture_args *a, struct
 
 bool job_create_output(struct job *j, struct err *e)
 {
+	const struct capture_args *a = j->args;
+	const char *const inputs[] = { a->key, a->policy, a->sample, a->routes, a->tls_keylog,
+		a->server_profile };
 	struct stat st;
 	int fd;
 
+	if (!file_is_apart(j->output, inputs, LENGTH(inputs), e))
+		return false;
 	if (strcmp(j->output, "-") == 0) {
 		if (j->run->is_json)
 			return err_set(

@@ -7,6 +7,7 @@
 #include "capture/log/source_access.h"
 #include "capture/log/source_gor.h"
 #include "capture/log/source_pglog.h"
+#include "core/base/file.h"
 
 struct input {
 	struct source *source;
@@ -223,27 +224,13 @@ static void discard_output(struct job *j)
 		unlink(j->output);
 }
 
-/* --force must not empty what is about to be read. */
-static bool is_output_apart(const struct job *j, struct cli_operands ops, struct err *e)
-{
-	struct stat out, in;
-
-	if (stat(j->output, &out) != 0 || !S_ISREG(out.st_mode))
-		return true;
-	for (size_t i = 0; i < (size_t)ops.count; i++)
-		if (stat(ops.items[i], &in) == 0 && in.st_dev == out.st_dev &&
-			in.st_ino == out.st_ino)
-			return err_set(e, ERR_USAGE, "'%s' is both input and output", j->output);
-	return true;
-}
-
 enum outcome job_files(struct job *j, struct cli_operands ops, struct err *e)
 {
 	enum input_kind kind = INPUT_PCAP;
 	bool is_whole = true, ok;
 
 	if (!sniff_all(j, ops, &kind, e) || !job_load_secrets(j, e) ||
-		!is_output_apart(j, ops, e) || !job_create_output(j, e))
+		!file_is_apart(j->output, ops.items, ops.count, e) || !job_create_output(j, e))
 		return OUTCOME_FAILED;
 	ok = kind == INPUT_PCAP ? packets(j, ops, &is_whole, e)
 				: logs(j, &readers[kind], ops, &is_whole, e);

@@ -164,6 +164,8 @@ static void say_probe(struct job *j, const struct json *doc)
 			j->run, "probe: too few requests in a sixteenth of the sessions for a p99");
 }
 
+#define PROBE_WINDOW_MAX_NS (3600 * NS_PER_S)
+
 static int64_t probe_pair_ns(const struct capture_args *a)
 {
 	return 2 * (a->probe_window_ns + PROBE_SETTLE_MS * NS_PER_MS);
@@ -336,8 +338,11 @@ static bool finish(struct job *j, struct live *l, struct err *e)
 static bool check_probe(const struct capture_args *a, struct err *e)
 {
 	char text[CLOCK_TEXT_MAX];
-	int64_t least_ns = PROBE_PAIRS_MIN * probe_pair_ns(a) * 5 / 4;
+	int64_t least_ns;
 
+	if (a->is_probing && a->probe_window_ns > PROBE_WINDOW_MAX_NS)
+		return err_set(e, ERR_USAGE, "--probe-window is at most an hour");
+	least_ns = PROBE_PAIRS_MIN * probe_pair_ns(a) * 5 / 4;
 	if (!a->is_probing ||
 		(a->for_ns >= least_ns && a->probe_window_ns >= PROBE_WINDOW_MIN_MS * NS_PER_MS))
 		return true;

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/mergewrite.h"
+#include "core/base/file.h"
 
 static bool out_of_memory(struct err *e)
 {
@@ -156,10 +158,8 @@ bool merge_align(struct merge *m, struct err *e)
 
 /* ---- writing */
 
-static bool write_to(struct merge *m, const char *path, struct err *e)
+static bool write_to(struct merge *m, struct rcap_writer *w, struct err *e)
 {
-	struct rcap_writer *w = rcap_create(path, true, e);
-
 	if (!w)
 		return false;
 	if (!mergewrite_all(m, w, e)) {
@@ -172,19 +172,21 @@ static bool write_to(struct merge *m, const char *path, struct err *e)
 	return ok;
 }
 
-/* Written beside its place: an output that is one of the inputs must not empty it. */
 bool merge_write(struct merge *m, const char *path, struct err *e)
 {
 	char draft[4096];
 
 	if (strcmp(path, "-") == 0)
-		return write_to(m, path, e);
-	if ((size_t)snprintf(draft, sizeof(draft), "%s.new", path) >= sizeof(draft))
-		return err_set(e, ERR_USAGE, "the name '%s' is too long", path);
-	bool ok = write_to(m, draft, e);
-	if (ok && rename(draft, path) != 0)
+		return write_to(m, rcap_create(path, true, e), e);
+	int fd = file_open_beside(path, draft);
+	if (fd < 0)
+		return err_os(e, ERR_ENV, errno, "could not create '%s'", path);
+	if (draft[0])
+		(void)fchmod(fd, 0600);
+	bool ok = write_to(m, rcap_create_fd(fd, path, e), e);
+	if (ok && draft[0] && rename(draft, path) != 0)
 		ok = err_os(e, ERR_ENV, errno, "could not write '%s'", path);
-	if (!ok)
+	if (!ok && draft[0])
 		unlink(draft);
 	return ok;
 }

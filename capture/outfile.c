@@ -12,11 +12,13 @@ bool outfile_open(struct outfile *o, struct run *run, const char *path, struct e
 		return true;
 	if (!file_may_write(path, run->is_forced, e))
 		return false;
-	if ((size_t)snprintf(o->draft, sizeof(o->draft), "%s.new", path) >= sizeof(o->draft))
-		return err_set(e, ERR_USAGE, "the name '%s' is too long", path);
-	FILE *to = fopen(o->draft, "we");
-	if (!to)
-		return err_os(e, ERR_ENV, errno, "could not create '%s'", path);
+	int fd = file_open_beside(path, o->draft);
+	FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
+	if (!to) {
+		err_os(e, ERR_ENV, errno, "could not create '%s'", path);
+		file_close_fd(&fd);
+		return false;
+	}
 	o->path = path;
 	run->out = to;
 	return true;
@@ -36,13 +38,13 @@ bool outfile_close(struct outfile *o, bool ok, struct err *e)
 		is_written = false;
 		os_errno = errno;
 	}
-	if (is_written && ok && rename(o->draft, o->path) != 0) {
+	if (is_written && ok && o->draft[0] && rename(o->draft, o->path) != 0) {
 		is_written = false;
 		os_errno = errno;
 	}
 	if (ok && !is_written)
 		ok = err_os(e, ERR_ENV, os_errno, "could not write '%s'", o->path);
-	if (!ok)
+	if (!ok && o->draft[0])
 		unlink(o->draft);
 	return ok;
 }

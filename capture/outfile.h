@@ -17,7 +17,8 @@ struct outfile {
 	char draft[4096];
 };
 
-/* path NULL or "-" is standard output. Refuses an existing file unless run->is_forced. */
+/* path NULL or "-" is standard output. Refuses an existing file unless run->is_forced; a
+ * device or pipe is written as it is. */
 bool outfile_open(struct outfile *o, struct run *run, const char *path, struct err *e) MUST_USE;
 /* With ok false the file is thrown away and *e stays. Returns ok, or false and *e. */
 bool outfile_close(struct outfile *o, bool ok, struct err *e) MUST_USE;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "capture/outfile.h"
+#include "core/base/file.h"
 #include "capture/show_policy.h"
 #include "capture/summary.h"
 
@@ -179,7 +180,8 @@ static enum outcome show(struct run *run, void *args, struct cli_operands ops, s
 				       : "--routes cannot be negative");
 		return OUTCOME_FAILED;
 	}
-	if (!check_sort(a->sort, e) || !outfile_open(&file, run, a->output, e))
+	if (!check_sort(a->sort, e) || !file_is_apart(a->output, ops.items, ops.count, e) ||
+		!outfile_open(&file, run, a->output, e))
 		return OUTCOME_FAILED;
 	bool ok = print(a, ops.items[0], run, e);
 	return outfile_close(&file, ok, e) ? OUTCOME_YES : OUTCOME_FAILED;

@@ -5,6 +5,7 @@
 
 #include "capture/canary.h"
 #include "capture/outfile.h"
+#include "core/base/file.h"
 #include "core/base/json.h"
 #include "core/model/rcap.h"
 
@@ -254,6 +255,9 @@ static enum outcome verify(struct run *run, void *args, struct cli_operands ops,
 		err_set(e, ERR_USAGE, "capture verify reads one file");
 		return OUTCOME_FAILED;
 	}
+	const char *const inputs[] = { ops.items[0], a->canary };
+	if (!file_is_apart(a->output, inputs, LENGTH(inputs), e))
+		return OUTCOME_FAILED;
 	v.faults = json_array();
 	v.hits = json_array();
 	if (a->canary) {

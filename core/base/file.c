@@ -82,6 +82,21 @@ bool file_may_write(const char *path, bool is_forced, struct err *e)
 	return err_hint(e, "--force overwrites it");
 }
 
+bool file_is_apart(const char *output, const char *const *inputs, size_t count, struct err *e)
+{
+	struct stat out, in;
+
+	if (!output || stat(output, &out) != 0 || !S_ISREG(out.st_mode))
+		return true;
+	for (size_t i = 0; i < count; i++)
+		if (inputs[i] && stat(inputs[i], &in) == 0 && in.st_dev == out.st_dev &&
+			in.st_ino == out.st_ino) {
+			err_set(e, ERR_USAGE, "'%s' is both input and output", output);
+			return err_hint(e, "name another file with -o");
+		}
+	return true;
+}
+
 static bool write_all(int fd, struct slice bytes)
 {
 	while (bytes.n) {
@@ -122,8 +137,11 @@ static mode_t new_file_mode(const char *path)
 	return stat(path, &st) == 0 ? st.st_mode & 0777 : 0;
 }
 
-static int open_beside(const char *path, char beside[4096])
+int file_open_beside(const char *path, char beside[4096])
 {
+	beside[0] = '\0';
+	if (!is_plain_target(path))
+		return open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);
 	for (unsigned i = 0; i < 100; i++) {
 		int n = snprintf(beside, 4096, "%s.%d-%u.new", path, (int)getpid(), i);
 
@@ -147,7 +165,7 @@ bool file_write(const char *path, struct slice bytes, bool is_forced, struct err
 		return write_in_place(path, bytes, e);
 	if (!file_may_write(path, is_forced, e))
 		return false;
-	fd = open_beside(path, beside);
+	fd = file_open_beside(path, beside);
 	if (fd < 0)
 		return err_os(e, ERR_ENV, errno, "could not write '%s'", path);
 	mode_t mode = new_file_mode(path);

@@ -16,6 +16,13 @@ bool file_read(const char *path, size_t max_bytes, struct buf *into, struct err 
 bool file_write(const char *path, struct slice bytes, bool is_forced, struct err *e) MUST_USE;
 /* Refuses (ERR_USAGE, hint --force) when the path exists and is not forced. */
 bool file_may_write(const char *path, bool is_forced, struct err *e) MUST_USE;
+/* Refuses (ERR_USAGE) when the output is the same file as one of the inputs, of which some may
+ * be NULL: --force overwrites what was written before, not what is about to be read. */
+bool file_is_apart(
+	const char *output, const char *const *inputs, size_t count, struct err *e) MUST_USE;
+/* Opens a new file beside path, to be renamed to it; its name comes in beside. A device or
+ * pipe cannot be renamed over: it is opened itself, and beside is "". -1 and errno. */
+int file_open_beside(const char *path, char beside[4096]) MUST_USE;
 bool file_exists(const char *path);
 bool file_is_dir(const char *path);
 bool file_make_dirs(const char *path, mode_t mode, struct err *e) MUST_USE;

@@ -63,6 +63,40 @@ cp tls.pcap same.pcap
 is $? 2 "the input as output: exit 2"
 cmp -s tls.pcap same.pcap
 ok $? "and the input is as it was"
+# A capture, its key or its rules are no place for an answer either, and a device is not replaced.
+perl -e 'print "127.0.0.1 - - [01/Jan/2024:00:00:00 +0000] \"GET / HTTP/1.1\" 200 5 \"-\" \"-\"\n" x 9' >web.log
+head -c 32 /dev/urandom >key && chmod 600 key
+echo '{"format":"reprod-policy","version":1}' >policy.json
+echo 'not there' >canary
+"$REPROD" capture web.log --key key -o web.rcap >out 2>err || diag <err
+cp web.rcap kept.rcap
+kept() { # WHAT KEPT-COPY FILE ARGUMENT...
+	local what=$1 copy=$2 file=$3
+	shift 3
+	"$REPROD" capture "$@" --force -o "$file" >out 2>err
+	is $? 2 "$what as output: exit 2"
+	cmp -s "$copy" "$file"
+	ok $? "$what is as it was" || cp "$copy" "$file"
+}
+for sub in show cat shape "export --to csv" "verify --canary canary" "merge kept.rcap"; do
+	kept "what '$sub' reads" kept.rcap web.rcap $sub web.rcap
+done
+cp key key.kept
+cp policy.json policy.kept
+cp canary canary.kept
+kept "the key" key.kept key web.log --key key
+kept "the policy" policy.kept policy.json web.log --policy policy.json
+kept "the canaries" canary.kept canary verify web.rcap --canary canary
+ln -s /dev/null null
+for sub in show "export --to csv" "merge kept.rcap"; do
+	"$REPROD" capture $sub web.rcap --force -o null >out 2>err
+	[ -c null ]
+	ok $? "a device stays one after '$sub'"
+done
+refused 2 'cannot be negative' "a negative number of lines" cat web.rcap -n -5
+refused 2 'live captures' "a probe of a file" web.log --probe
+refused 2 'at most an hour' "a probe's window of a million hours" -i lo --probe --probe-window 1000000h
+
 mkfifo pipe
 sleep 20 <>pipe &
 reader=$!

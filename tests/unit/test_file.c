@@ -237,6 +237,41 @@ static void digests_are_sha256(void **state)
 	assert_int_equal(e.kind, ERR_INPUT);
 }
 
+static void an_output_that_is_an_input_is_refused(void **state)
+{
+	(void)state;
+	struct err e = { 0 };
+	const char *inputs[] = { NULL, at("in"), "/nonexistent/x" };
+
+	put("in", "1");
+	put("other", "2");
+	assert_int_equal(link(at("in"), at("in-too")), 0);
+	assert_true(file_is_apart(NULL, inputs, 3, &e));
+	assert_true(file_is_apart(at("other"), inputs, 3, &e));
+	assert_true(file_is_apart(at("not-there"), inputs, 3, &e));
+	assert_false(file_is_apart(at("in"), inputs, 3, &e));
+	assert_int_equal(e.kind, ERR_USAGE);
+	assert_false(file_is_apart(at("in-too"), inputs, 3, &e));
+}
+
+static void a_device_is_written_as_it_is_and_no_draft_of_another_is_taken(void **state)
+{
+	(void)state;
+	char beside[4096], again[4096];
+	int fd = file_open_beside("/dev/null", beside);
+
+	assert_true(fd >= 0);
+	assert_string_equal(beside, "");
+	close(fd);
+	fd = file_open_beside(at("draft"), beside);
+	assert_true(fd >= 0);
+	close(fd);
+	fd = file_open_beside(at("draft"), again);
+	assert_true(fd >= 0);
+	close(fd);
+	assert_string_not_equal(beside, again);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -244,6 +279,8 @@ int main(void)
 		cmocka_unit_test(a_write_that_fails_leaves_the_old_file_and_nothing_beside),
 		cmocka_unit_test(the_mode_of_an_overwritten_file_stays),
 		cmocka_unit_test(reading_has_a_cap),
+		cmocka_unit_test(an_output_that_is_an_input_is_refused),
+		cmocka_unit_test(a_device_is_written_as_it_is_and_no_draft_of_another_is_taken),
 		cmocka_unit_test(folders_are_made_to_any_depth),
 		cmocka_unit_test(a_tree_is_copied_with_all_it_has),
 		cmocka_unit_test(a_tree_is_removed_but_links_are_not_followed),
