@@ -228,12 +228,24 @@ static int64_t place_of_start(uint64_t number)
 	return (int64_t)((part >> 32) * (uint64_t)NS_PER_S >> 32);
 }
 
+/* Stamps are added to and subtracted from: one that is 73 years or more from 1970 is a clock's
+ * mistake, and stands at a bound where that cannot overflow. */
+static void bound(int64_t *ns)
+{
+	const int64_t most = INT64_C(1) << 61;
+
+	*ns = *ns > most ? most : *ns < -most ? -most : *ns;
+}
+
 bool http_feed_take(struct http_feed *f, const struct http_feed_item *i, struct err *e)
 {
 	struct waiting *w = copy_item(i);
 
 	if (!w)
 		return err_set(e, ERR_ENV, "out of memory");
+	bound(&w->item.start_ns);
+	bound(&w->item.first_byte_ns);
+	bound(&w->item.end_ns);
 	w->number = f->number++;
 	f->bytes += w->size;
 	if (i->fineness_ns >= NS_PER_S) {

@@ -68,6 +68,15 @@ static void close_frame(struct buf *to, unsigned char *room, uint8_t kind, unsig
 	to->n += 1 + length_bytes + n;
 }
 
+/* Sums and differences of times must not overflow in whoever reads them: what is 73 years or
+ * more from 1970 is a clock's mistake, and is written as the last time that readers take. */
+#define TIME_BOUND (INT64_C(1) << 61)
+
+static int64_t sane_time(int64_t ns)
+{
+	return ns >= TIME_BOUND ? TIME_BOUND - 1 : ns <= -TIME_BOUND ? 1 - TIME_BOUND : ns;
+}
+
 void rcap_code_session(const struct session_record *s, struct buf *to)
 {
 	size_t need =
@@ -78,8 +87,8 @@ void rcap_code_session(const struct session_record *s, struct buf *to)
 		return;
 	unsigned char *p = put_varint(room + 2, s->id);
 	*p++ = (unsigned char)s->protocol;
-	p = put_difference(p, (uint64_t)s->open_ns, 0);
-	p = put_difference(p, (uint64_t)s->close_ns, 0);
+	p = put_difference(p, (uint64_t)sane_time(s->open_ns), 0);
+	p = put_difference(p, (uint64_t)sane_time(s->close_ns), 0);
 	p = put_varint(p, s->flags);
 	p = put_slice(p, s->client);
 	p = put_slice(p, s->server);
@@ -199,6 +208,10 @@ void rcap_code_request(
 		q.flags |= REQUEST_VALUE_LOST;
 		bound = FIXED_MAX;
 	}
+	q.start_ns = sane_time(q.start_ns);
+	q.end_ns = sane_time(q.end_ns);
+	q.first_byte_ns = sane_time(q.first_byte_ns);
+	q.think_ns = sane_time(q.think_ns);
 	/* A clock that was set back in between: the request keeps its end. */
 	if (q.start_ns > q.end_ns)
 		q.start_ns = q.end_ns;
@@ -263,10 +276,9 @@ enum step rcap_next_record(struct cursor *c, uint8_t *ret_kind, struct slice *re
 	return c->is_short ? STEP_FAIL : STEP_ITEM;
 }
 
-/* Sums and differences of times must not overflow in whoever reads them. */
 static bool is_sane_time(int64_t ns)
 {
-	return ns > -(INT64_C(1) << 61) && ns < INT64_C(1) << 61;
+	return sane_time(ns) == ns;
 }
 
 bool rcap_decode_session(struct slice payload, struct session_record *ret)
@@ -437,7 +449,8 @@ int64_t rcap_latency_us(const struct request_record *q)
 	/* Skipped by the server, or an error of which a log tells only the end. */
 	if (q->flags & REQUEST_SKIPPED || (q->flags & REQUEST_GAP && q->end_ns == q->start_ns))
 		return -1;
-	return q->end_ns > q->start_ns ? (q->end_ns - q->start_ns + NS_PER_US / 2) / NS_PER_US : 0;
+	int64_t ns = sane_time(q->end_ns) - sane_time(q->start_ns);
+	return ns > 0 ? (ns + NS_PER_US / 2) / NS_PER_US : 0;
 }
 
 void rcap_decoder_free(struct rcap_decoder *d)

@@ -170,6 +170,22 @@ static void starts_of_whole_seconds_stay_in_their_second(void **state)
 	}
 }
 
+static void absurd_stamps_do_not_overflow(void **state)
+{
+	static const struct given given[] = {
+		{ "/1", "a", 9222000000000, 9222000000000, 1000, false, false, false },
+		{ "/2", "a", 9222000000000, 9222000000000, 1000, false, false, true },
+		{ "/3", "b", -9222000000000, 9222000000000, 1, false, false, false },
+		{ "/4", "c", -9222000000000, -9222000000000, 1000, false, false, true },
+		{ "/5", "c", 0, 5, 1, false, false, false },
+	};
+	struct seen s;
+
+	(void)state;
+	feed(given, LENGTH(given), &s);
+	assert_int_equal(s.count, LENGTH(given));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -178,6 +194,7 @@ int main(void)
 		cmocka_unit_test(a_client_asks_one_after_the_other),
 		cmocka_unit_test(whole_seconds_are_spread_over_their_second),
 		cmocka_unit_test(starts_of_whole_seconds_stay_in_their_second),
+		cmocka_unit_test(absurd_stamps_do_not_overflow),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -486,6 +486,49 @@ static void counts_stay_exact_when_requests_are_not_stored(void **state)
 	rcap_close(r);
 }
 
+/* What readers would call damage, they must not be handed: 1970 plus and minus 292 years. */
+static void absurd_clocks_leave_the_file_readable(void **state)
+{
+	static const int64_t times[] = { 0, INT64_MAX, INT64_MIN, INT64_C(4294967295) * NS_PER_S, 5,
+		INT64_C(1) << 61, -(INT64_C(1) << 61) };
+	char path[128];
+	struct err e = { 0 };
+	struct rcap_item item;
+	struct json *head = head_of(1);
+	size_t n = LENGTH(times), read = 0;
+
+	(void)state;
+	struct rcap_writer *w = rcap_create(path_of("absurd", path), true, &e);
+	uint32_t route = rcap_add_route(w, PROTOCOL_HTTP, 7, SLICE("GET /a"));
+	for (size_t i = 0; i < n * n; i++) {
+		struct request_record q = { .session = 1,
+			.route = route,
+			.start_ns = times[i % n],
+			.first_byte_ns = times[i % n],
+			.end_ns = times[i / n],
+			.think_ns = times[i / n],
+			.form = FORM_SIMPLE,
+			.state_before = 'I',
+			.state_after = 'I' };
+		struct session_record s = make_session(i + 1);
+
+		s.open_ns = times[i % n];
+		s.close_ns = times[i / n];
+		record_seal_session(&s);
+		record_seal_request(&q);
+		assert_true(rcap_put_session(w, &s, &e));
+		assert_true(rcap_put_request(w, &q, &e));
+	}
+	assert_true(rcap_finish(w, head, &e));
+	json_free(head);
+	struct rcap *r = rcap_open(path, &e);
+	assert_non_null(r);
+	while (rcap_next(r, &item, &e) == STEP_ITEM)
+		read++;
+	assert_int_equal(read, 2 * n * n);
+	rcap_close(r);
+}
+
 static void unsealed_and_unknown_are_refused(void **state)
 {
 	char path[128];
@@ -671,6 +714,7 @@ int main(void)
 		cmocka_unit_test(a_damaged_block_of_records_costs_only_itself),
 		cmocka_unit_test(a_full_disk_keeps_what_was_written),
 		cmocka_unit_test(counts_stay_exact_when_requests_are_not_stored),
+		cmocka_unit_test(absurd_clocks_leave_the_file_readable),
 		cmocka_unit_test(unsealed_and_unknown_are_refused),
 		cmocka_unit_test(dictionaries_overflow_into_other),
 		cmocka_unit_test(a_limit_holds_texts_and_histograms_down),
