@@ -82,10 +82,24 @@ bool err_hint(struct err *e, const char *fmt, ...)
 	return false;
 }
 
+/* A name or value that was shown may hold anything: bytes that would move a terminal's
+ * cursor or begin another line are shown as ?. */
+static void print_text(const char *text, FILE *to)
+{
+	for (; *text; text++)
+		fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, to);
+}
+
 void err_print(const struct err *e, FILE *to)
 {
-	fprintf(to, "reprod: %s%s%s\n", e->where, e->where[0] ? ": " : "",
-		e->what[0] ? e->what : "failed without a reason (a fault in reprod)");
-	if (e->hint[0])
-		fprintf(to, "hint: %s\n", e->hint);
+	fputs("reprod: ", to);
+	print_text(e->where, to);
+	fputs(e->where[0] ? ": " : "", to);
+	print_text(e->what[0] ? e->what : "failed without a reason (a fault in reprod)", to);
+	fputc('\n', to);
+	if (e->hint[0]) {
+		fputs("hint: ", to);
+		print_text(e->hint, to);
+		fputc('\n', to);
+	}
 }

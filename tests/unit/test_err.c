@@ -65,6 +65,25 @@ static void texts_too_long_are_cut(void **state)
 	assert_int_equal(strlen(e.where), sizeof(e.where) - 1);
 }
 
+static void a_shown_value_stays_one_line(void **state)
+{
+	(void)state;
+	struct err e = { 0 };
+	char *text = NULL;
+	size_t n = 0;
+	FILE *to = open_memstream(&text, &n);
+
+	assert_non_null(to);
+	err_set(&e, ERR_INPUT, "'%s' is not a route", "a\nb\r\x1b[2J\x7f\xc3\xa9");
+	err_in(&e, "x\ny");
+	err_hint(&e, "see '%s'", "\b");
+	err_print(&e, to);
+	fclose(to);
+	assert_string_equal(
+		text, "reprod: x?y: 'a?b??[2J?\xc3\xa9' is not a route\nhint: see '?'\n");
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -72,6 +91,7 @@ int main(void)
 		cmocka_unit_test(an_operating_system_error_names_it),
 		cmocka_unit_test(a_new_failure_forgets_the_old_place),
 		cmocka_unit_test(texts_too_long_are_cut),
+		cmocka_unit_test(a_shown_value_stays_one_line),
 	};
 
 	return cmocka_run_group_tests_name("err", tests, NULL, NULL);
