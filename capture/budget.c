@@ -57,7 +57,7 @@ static bool read_part(struct budget *b, const char *name, const char *value, str
 	}
 	if (strcmp(name, "disk") == 0 && !b->disk_bytes && read_size(value, &b->disk_bytes))
 		return true;
-	err_set(e, ERR_USAGE, "--budget: cannot read '%s=%s'", name, value);
+	err_set(e, ERR_USAGE, "--budget: cannot read '%s%s%s'", name, *value ? "=" : "", value);
 	return err_hint(e, "as in --budget cpu=2%%,mem=64M,disk=1G");
 }
 

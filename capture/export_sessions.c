@@ -167,7 +167,8 @@ bool export_wsesslog(struct export *x, struct err *e)
 	bool ok = collect(x, &l, e);
 
 	if (ok) {
-		qsort(l.items, l.count, sizeof *l.items, by_session);
+		if (l.count)
+			qsort(l.items, l.count, sizeof *l.items, by_session);
 		size_t sessions = count_sessions(&l);
 		double seconds = (double)(x->last_ns - x->first_ns) / (double)NS_PER_S;
 

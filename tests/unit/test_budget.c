@@ -32,6 +32,11 @@ static void what_is_no_budget_is_refused(void **state)
 			fail_msg("'%s' was taken", texts[i]);
 		assert_int_equal(e.kind, ERR_USAGE);
 	}
+
+	struct budget b;
+	struct err e = { 0 };
+	assert_false(budget_parse(&b, "cpu=2%,,", &e));
+	assert_string_equal(e.what, "--budget: cannot read ''");
 }
 
 static void the_worst_is_judged_first(void **state)
