@@ -1,5 +1,4 @@
 /* Reading files: packets of several merged by time, or logs. */
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/job.h"
