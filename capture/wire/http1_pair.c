@@ -52,6 +52,8 @@ static void stop(struct http_conn *c, enum http_mode mode, uint32_t flags, int64
 {
 	while (c->first)
 		give_up_first(c, flags, time_ns);
+	if (c->two)
+		http2_end(c, flags, time_ns);
 	c->mode = mode;
 }
 
@@ -184,6 +186,12 @@ static void switch_protocol(struct http_conn *c, const struct http1_head *h, int
 	stop(c, HTTP_UPGRADED, 0, time_ns);
 }
 
+/* A head that is cut or refused behind its first line switches nothing. */
+static bool may_switch(const struct http1 *p)
+{
+	return p->phase != HTTP1_REFUSING && !p->head.is_cut;
+}
+
 static void open_answer(struct http_conn *c, struct http1 *p, int64_t time_ns)
 {
 	const struct http1_head *h = &p->head;
@@ -195,7 +203,7 @@ static void open_answer(struct http_conn *c, struct http1 *p, int64_t time_ns)
 	if (!x) {
 		if (is_final)
 			http_count_stray(c);
-		if (h->status == 101)
+		if (h->status == 101 && may_switch(p))
 			switch_protocol(c, h, time_ns);
 		return;
 	}
@@ -207,7 +215,7 @@ static void open_answer(struct http_conn *c, struct http1 *p, int64_t time_ns)
 	http_exchange_set_type(x, h->content_type);
 	if (x->is_head_request && h->status != 101)
 		http1_no_body(p);
-	if (h->status == 101 || (x->is_connect && h->status < 300))
+	if (may_switch(p) && (h->status == 101 || (x->is_connect && h->status < 300)))
 		http1_opaque(p);
 }
 

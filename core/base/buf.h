@@ -59,6 +59,12 @@ void buf_eat(struct buf *b, size_t n);
 const char *buf_text(const struct buf *b);
 struct slice buf_slice(const struct buf *b);
 
+/* What was added since it held from bytes. */
+static inline struct slice buf_since(const struct buf *b, size_t from)
+{
+	return (struct slice){ b->p ? b->p + from : NULL, b->n - from };
+}
+
 static inline void buf_reset(struct buf *b)
 {
 	b->n = 0;

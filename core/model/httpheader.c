@@ -384,8 +384,8 @@ void http_header(struct httpscrub *s, struct sheet *to, const struct raw_field *
 	if (!is_open || !is_cacheable || to->is_full || to->text.is_full || s->bytes.is_full)
 		return;
 	const struct httpcache_entry made = {
-		.text = { to->text.p + text_n, to->text.n - text_n },
-		.bytes = { s->bytes.p ? s->bytes.p + bytes_n : NULL, s->bytes.n - bytes_n },
+		.text = buf_since(&to->text, text_n),
+		.bytes = buf_since(&s->bytes, bytes_n),
 		.pieces = to->pieces ? to->pieces + count : NULL,
 		.piece_count = to->count - count,
 		.literal_place = s->literal_place,

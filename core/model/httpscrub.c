@@ -299,12 +299,12 @@ static void put_target(struct httpscrub *s, const struct raw_http *raw)
 	http_target(s, raw->method, raw->target);
 	if (!is_cacheable || !httpcache_is_again(&s->targets, hash) || s->head.is_full ||
 		s->head.text.is_full || s->bytes.is_full || s->route.is_full ||
-		!is_open(s->head.pieces + count, s->head.count - count))
+		(s->head.count > count && !is_open(s->head.pieces + count, s->head.count - count)))
 		return;
 	const struct httpcache_entry made = {
-		.text = { s->head.text.p + text_n, s->head.text.n - text_n },
-		.bytes = { s->bytes.p ? s->bytes.p + bytes_n : NULL, s->bytes.n - bytes_n },
-		.route = { s->route.p + route_n, s->route.n - route_n },
+		.text = buf_since(&s->head.text, text_n),
+		.bytes = buf_since(&s->bytes, bytes_n),
+		.route = buf_since(&s->route, route_n),
 		.pieces = s->head.pieces ? s->head.pieces + count : NULL,
 		.piece_count = s->head.count - count,
 	};
