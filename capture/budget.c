@@ -55,8 +55,12 @@ static bool read_part(struct budget *b, const char *name, const char *value, str
 		return err_set(e, ERR_USAGE, "--budget: mem=%s is less than a capture needs, %dM",
 			value, (int)(BUDGET_MEM_MIN >> 20));
 	}
-	if (strcmp(name, "disk") == 0 && !b->disk_bytes && read_size(value, &b->disk_bytes))
-		return true;
+	if (strcmp(name, "disk") == 0 && !b->disk_bytes && read_size(value, &b->disk_bytes)) {
+		if (b->disk_bytes >= BUDGET_DISK_MIN)
+			return true;
+		return err_set(e, ERR_USAGE, "--budget: disk=%s is less than a capture needs, %dK",
+			value, (int)(BUDGET_DISK_MIN >> 10));
+	}
 	err_set(e, ERR_USAGE, "--budget: cannot read '%s%s%s'", name, *value ? "=" : "", value);
 	return err_hint(e, "as in --budget cpu=2%%,mem=64M,disk=1G");
 }

@@ -12,6 +12,7 @@
 #include "core/base/json.h"
 
 #define BUDGET_MEM_MIN (INT64_C(24) << 20)
+#define BUDGET_DISK_MIN (INT64_C(4) << 10) /* a head and a block */
 
 struct budget {
 	double cpu_share; /* of one core; 0: none */

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -95,7 +96,23 @@ static bool open_folder(struct watching *w, bool *ret_is_new, struct err *e)
 	if (!*ret_is_new && errno != EEXIST)
 		return err_os(e, ERR_ENV, errno, "could not make the folder '%s'", path);
 	w->folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	return w->folder >= 0 || err_os(e, ERR_ENV, errno, "could not open the folder '%s'", path);
+	if (w->folder < 0)
+		return err_os(e, ERR_ENV, errno, "could not open the folder '%s'", path);
+	if (flock(w->folder, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	err_set(e, ERR_ENV, "another watch keeps its files in '%s'", path);
+	return err_hint(e, "each watch needs a folder of its own");
+}
+
+/* What would be written from now on nobody could open. */
+static bool is_folder_there(const struct watching *w, struct err *e)
+{
+	struct stat st;
+
+	if (w->folder < 0 || fstat(w->folder, &st) != 0 || st.st_nlink > 0)
+		return true;
+	return err_set(e, ERR_ENV, "the folder '%s' was removed, and all that was in it",
+		w->args->capture.output);
 }
 
 static bool enter_folder(struct watching *w, struct err *e)
@@ -226,7 +243,7 @@ static bool look(struct watching *w, bool is_idle, int64_t mono_ns, struct err *
 	if (is_idle && (!watch_tick(w->watch, w->now_ns, e) ||
 			       !pipeline_idle(watch_pipeline(w->watch), wall_ns, e)))
 		return false;
-	return meter_look(&w->meter, mono_ns, wall_ns, e) != STEP_FAIL;
+	return is_folder_there(w, e) && meter_look(&w->meter, mono_ns, wall_ns, e) != STEP_FAIL;
 }
 
 static bool read_live(struct watching *w, struct source *s, struct err *e)
@@ -291,11 +308,12 @@ static bool run_watch(struct watching *w, struct err *e)
 	/* After a failure too: what is there is made whole. */
 	if (w->watch) {
 		struct err at_end = { 0 };
+		bool is_whole = watch_end(w->watch, w->now_ns, &at_end);
 
-		if (!watch_end(w->watch, w->now_ns, &at_end) && ok) {
+		if (ok && !is_whole)
 			*e = at_end;
-			ok = false;
-		}
+		/* Said first: it explains whatever else failed. */
+		ok = is_folder_there(w, e) && ok && is_whole;
 	}
 	source_close(live);
 	if (ok && !w->watch)

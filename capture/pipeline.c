@@ -253,6 +253,11 @@ bool pipeline_idle(struct pipeline *p, int64_t wall_ns, struct err *e)
 	return wall_ns - p->flushed_ns < NS_PER_S || flush(p, wall_ns, e);
 }
 
+void pipeline_silence(struct pipeline *p)
+{
+	match_silence(p->match);
+}
+
 bool pipeline_end(struct pipeline *p, struct err *e)
 {
 	flow_end_all(p->flows, p->now_ns);

@@ -45,6 +45,8 @@ void pipeline_describe_shed(const struct pipeline *p, struct json *to);
 bool pipeline_idle(struct pipeline *p, int64_t wall_ns, struct err *e) MUST_USE;
 /* Ends all connections. The head is then final. */
 bool pipeline_end(struct pipeline *p, struct err *e) MUST_USE;
+/* Its writer is gone: connections that are still open end unsaid. */
+void pipeline_silence(struct pipeline *p);
 /* For other readers of requests: the scrubber alone, with the pipeline's flushing. */
 struct request_sink pipeline_sink(struct pipeline *p);
 struct ledger *pipeline_ledger(struct pipeline *p);

@@ -347,6 +347,11 @@ bool watch_tick(struct watch *w, int64_t now_ns, struct err *e)
 
 bool watch_end(struct watch *w, int64_t now_ns, struct err *e)
 {
+	/* Going over to the next file failed: nothing more can be kept. */
+	if (!w->ring) {
+		pipeline_silence(w->pipeline);
+		return !w->hour || close_hour(w, now_ns, e);
+	}
 	return pipeline_end(w->pipeline, e) && turn_over(w, now_ns, true, e);
 }
 

@@ -64,9 +64,11 @@ bool watch_rules_schedule(struct watch_rules *r, const char *text, struct err *e
 	snprintf(r->schedule_text, sizeof r->schedule_text, "%.63s", text);
 	arena_init(&arena, 4096);
 	step = crontab_parse(slice_of(line), false, &arena, &zone, &r->schedule, &inner);
+	/* A sixth field would be the command. */
+	bool is_whole = strcmp(r->schedule.name ? r->schedule.name : "", "x") == 0;
 	arena_free(&arena);
 	r->schedule.name = r->schedule.zone = NULL;
-	if (step != STEP_ITEM || r->schedule.is_reboot || r->schedule.is_random) {
+	if (step != STEP_ITEM || !is_whole || r->schedule.is_reboot || r->schedule.is_random) {
 		err_set(e, ERR_USAGE, "--schedule '%s' cannot be read", text);
 		return err_hint(e, "five crontab fields, as in --schedule '*/10 * * * *'");
 	}

@@ -32,6 +32,8 @@ struct flow_sink match_flow_sink(struct match *m);
 void match_set_time(struct match *m, int64_t now_ns);
 /* False when the sink refused something; *e is the sink's. */
 bool match_ok(const struct match *m, struct err *e) MUST_USE;
+/* Nothing more goes to the sink, whatever is still open; match_ok() is false from now on. */
+void match_silence(struct match *m);
 const struct wire_server *match_server(const struct match *m);
 /* Of all protocols. */
 uint32_t match_in_flight(const struct match *m);

@@ -35,13 +35,21 @@ all=$(sniff_get all.json requests)
 # Two that come later begin here.
 "$REPROD" capture watch --from long.pcap -o s --ring 20s --schedule '*/2 * * * *' -q >/dev/null 2>s.err &
 scheduled=$!
-"$REPROD" capture watch --from long.pcap -o d --ring 20s --schedule '* * * * *' --budget disk=1 -q >/dev/null 2>d.err &
+"$REPROD" capture watch --from long.pcap -o d --ring 20s --schedule '* * * * *' --budget disk=4K -q >/dev/null 2>d.err &
 disk=$!
 "$REPROD" capture watch --from long.pcap -o w --ring 60s --breach 'pg_sleep:p90>80ms' --json >w.json 2>w.err
 is $? 0 "packets of a file are watched" || diag <w.err
 is "$(sniff_get w.json requests)" "$all" "every request was seen"
 is "$(sniff_get w.json incidents)" 1 "a breach that goes on is one incident"
 like "$(cat w.err)" 'keeping the minutes around: pg_sleep:p90>80ms: it was [0-9.]+ ms, n=[0-9]+' "it is told"
+flock w "$REPROD" capture watch --from long.pcap -o w >two.out 2>two.err
+is $? 4 "two watches do not share a folder"
+like "$(cat two.err)" "another watch keeps its files in 'w'" "the second is told"
+mkfifo pipe
+{ head -c 4096 long.pcap; wait_until 10 test -e gone; rm -rf gone; tail -c +4097 long.pcap; } >pipe &
+"$REPROD" capture watch --from pipe -o gone >gone.out 2>gone.err
+is $? 4 "a folder that is removed meanwhile is a failure"
+like "$(cat gone.err)" "the folder 'gone' was removed" "which is told"
 sum=0 bad=0
 for f in w/counts-*.rcap; do
 	n=$("$REPROD" capture show --json "$f" | grep -m1 '"requests":' | tr -dc 0-9)

@@ -20,8 +20,8 @@ static void a_budget_is_read(void **state)
 static void what_is_no_budget_is_refused(void **state)
 {
 	static const char *const texts[] = { "", "cpu", "cpu=", "cpu=0", "cpu=-1%", "cpu=2%%",
-		"cpu=2%,cpu=3%", "mem=1M", "mem=64X", "disk=-1", "disk=1Gx", "ram=64M", "cpu=2%,",
-		"disk=1e300", "cpu=nan", "disk=nan", "cpu=inf" };
+		"cpu=2%,cpu=3%", "mem=1M", "disk=4095", "mem=64X", "disk=-1", "disk=1Gx", "ram=64M",
+		"cpu=2%,", "disk=1e300", "cpu=nan", "disk=nan", "cpu=inf" };
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(texts); i++) {
