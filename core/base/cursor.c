@@ -112,7 +112,8 @@ struct slice cursor_counted(struct cursor *c)
 struct slice cursor_cstring(struct cursor *c)
 {
 	size_t left = c->is_short ? 0 : cursor_left(c);
-	const unsigned char *nul = left ? memchr(c->p, '\0', left) : NULL;
+	/* The upper bound is for gcc, which else warns of a size no object has when it links. */
+	const unsigned char *nul = left && left <= PTRDIFF_MAX ? memchr(c->p, '\0', left) : NULL;
 
 	if (!nul) {
 		take(c, left + 1);
