@@ -14,7 +14,10 @@ at_exit "kill -KILL $pid 2>/dev/null"
 
 # selftest drop is this test, for users.
 "$REPROD" selftest drop --json >drop.json 2>drop.err
-is $? 0 "an output that stalls holds up nobody" || { diag <drop.json; diag <drop.err; }
+code=$?
+# Its verdict on speed and memory would be the sanitizer's.
+if is_sanitized; then code=$((code > 1)); fi
+is $code 0 "an output that stalls holds up nobody" || { diag <drop.json; diag <drop.err; }
 like "$(cat drop.json)" '"dropped_packets": [1-9]' "the drops are counted"
 like "$(cat drop.json)" '"healthy":.*"stalled":.*"stalled_over_healthy":.*"low": 0?.?[0-9]' "and judged against a capture whose output takes everything"
 ends() { ! kill -0 "$pid" 2>/dev/null; }

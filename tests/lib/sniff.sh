@@ -41,6 +41,9 @@ tcpdump_stop() { # FILE SIZE-STAYS: waits until the last packets were handed ove
 	wait "$tcpdump_pid"
 }
 
+# A sanitizer takes memory and time of its own, and makes mlock() do nothing.
+is_sanitized() { grep -qa __asan_init "$REPROD"; }
+
 # sniff_get FILE DOTTED: a value out of a JSON document, by our own reader's layout
 sniff_get() { # FILE.json KEY: the first number behind "KEY":
 	grep -m1 "\"$2\":" "$1" | tr -dc '0-9\n'
