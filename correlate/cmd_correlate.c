@@ -3,72 +3,43 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "correlate/causes.h"
 #include "correlate/correlate.h"
 #include "correlate/input.h"
 #include "correlate/report.h"
-#include "correlate/schedule.h"
 
-enum { WARNINGS_MAX = 64, DEFAULT_SEED = 1 };
+enum { DEFAULT_SEED = 1 };
 
 struct correlate_args {
-	struct cli_list events, crontabs;
-	const char *route, *zone, *output;
+	struct cause_files causes;
+	const char *route, *output;
 	int64_t bucket_ns, seed;
 };
 
 /* Everything one execution owns. */
 struct work {
 	struct series series;
-	struct event_list events;
-	struct condition_list conditions;
+	struct causes causes;
 	struct analysis analysis;
 	struct input input;
-	struct arena texts;
-	const char *warnings[WARNINGS_MAX];
-	size_t warning_count;
-	bool is_complete;
+	struct notes notes;
 };
 
-static void work_init(struct work *w)
+static void work_init(struct work *w, const struct run *r)
 {
-	*w = (struct work){ .is_complete = true };
+	*w = (struct work){ 0 };
 	series_init(&w->series, 0);
-	condition_list_init(&w->conditions);
-	arena_init(&w->texts, (size_t)1 << 20);
+	notes_init(&w->notes);
+	causes_init(&w->causes, &w->notes, r);
 	w->input.series = &w->series;
 }
 
 static void work_free(struct work *w)
 {
 	analysis_free(&w->analysis);
-	condition_list_free(&w->conditions);
-	event_free(&w->events);
+	causes_free(&w->causes);
+	notes_free(&w->notes);
 	series_free(&w->series);
-	arena_free(&w->texts);
-}
-
-static void warn(struct work *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
-
-static void warn(struct work *w, const char *fmt, ...)
-{
-	char text[600];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	const char *kept = arena_copy(&w->texts, slice_of(text)).p;
-	if (kept && w->warning_count < WARNINGS_MAX)
-		w->warnings[w->warning_count++] = kept;
-}
-
-static void warn_of_bad(struct work *w, uint64_t bad, const char *what, const struct err *first)
-{
-	if (!bad)
-		return;
-	w->is_complete = false;
-	warn(w, "%llu %s could not be read; the first: %s: %s", (unsigned long long)bad, what,
-		first->where, first->what);
 }
 
 /* Nothing is left to look at. */
@@ -94,81 +65,23 @@ static bool read_inputs(struct work *w, struct run *r, struct cli_operands ops, 
 	for (size_t i = 0; i < ops.count; i++)
 		if (!input_read(&w->input, ops.items[i], r, e))
 			return false;
-	warn_of_bad(w, w->input.first_bad.kind ? w->input.bad : 0, "lines", &w->input.first_bad);
-	if (w->input.is_torn) {
-		w->is_complete = false;
-		warn(w, "a capture file ends without its last block: what was whole is used");
-	}
+	if (w->input.first_bad.kind)
+		notes_bad(&w->notes, w->input.bad, "lines", &w->input.first_bad);
+	if (w->input.is_torn)
+		notes_lack(&w->notes,
+			"a capture file ends without its last block: what was whole is used");
 	if (w->input.gap)
-		warn(w, "%llu requests with missing packets were left out",
+		notes_add(&w->notes, "%llu requests with missing packets were left out",
 			(unsigned long long)w->input.gap);
 	if (w->input.untimed)
-		warn(w, "%llu requests without a latency were left out",
+		notes_add(&w->notes, "%llu requests without a latency were left out",
 			(unsigned long long)w->input.untimed);
 	if (!w->input.first_bad.kind && w->input.bad)
-		warn(w, "%llu requests were refused: out of range, or past a cap",
+		notes_add(&w->notes, "%llu requests were refused: out of range, or past a cap",
 			(unsigned long long)w->input.bad);
 	if (series_finish(&w->series))
 		return true;
 	return refuse_input(&w->input, ops.items[0], e);
-}
-
-static bool read_events(struct work *w, const struct correlate_args *args, struct err *e)
-{
-	for (size_t i = 0; i < args->events.count; i++) {
-		struct err first = { 0 };
-		uint64_t read, bad;
-
-		if (!event_load(&w->events, args->events.items[i], &read, &bad, &first)) {
-			*e = first;
-			return false;
-		}
-		warn_of_bad(w, bad, "events", &first);
-		if (!read && !bad)
-			warn(w, "no event in '%s'", args->events.items[i]);
-	}
-	return condition_add_events(&w->conditions, &w->events, e);
-}
-
-static bool read_crontabs(struct work *w, const struct correlate_args *args, struct err *e)
-{
-	for (size_t i = 0; i < args->crontabs.count; i++) {
-		struct schedule_report report = { 0 };
-		const char *path = args->crontabs.items[i];
-
-		if (!schedule_load(&w->conditions, path, args->zone, w->series.first_ns,
-			    w->series.last_ns, &report, e))
-			return false;
-		warn_of_bad(w, report.bad, "crontab lines", &report.first_bad);
-		if (report.is_utc_assumed)
-			warn(w, "the schedules of '%s' are read in UTC; --zone NAME gives the host's zone",
-				path);
-		if (report.unscheduled)
-			warn(w, "%zu lines of '%s' have no times of their own (@reboot, '~')",
-				report.unscheduled, path);
-	}
-	return true;
-}
-
-/* What is dropped is said: an answer about some of the causes is no answer about all. */
-static void warn_of_refused(struct work *w)
-{
-	const struct condition_list *list = &w->conditions;
-	uint64_t times = 0;
-
-	for (size_t i = 0; i < list->count; i++)
-		times += list->items[i].refused;
-	if (w->events.refused || list->refused || times)
-		w->is_complete = false;
-	if (w->events.refused)
-		warn(w, "%llu events are beyond the cap of events and were left out",
-			(unsigned long long)w->events.refused);
-	if (list->refused)
-		warn(w, "%llu events are of conditions beyond the first %d and were left out",
-			(unsigned long long)list->refused, CONDITIONS_MAX);
-	if (times)
-		warn(w, "%llu occurrences are beyond %d of one condition and were left out",
-			(unsigned long long)times, CONDITION_TIMES_MAX);
 }
 
 static const struct series_route *find_route(const struct series *s, const char *wanted)
@@ -248,26 +161,23 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 
 	if (args->output && !file_may_write(args->output, r->is_forced, e))
 		return OUTCOME_FAILED;
-	if (!read_inputs(w, r, ops, e) || !read_events(w, args, e) || !read_crontabs(w, args, e))
+	if (!read_inputs(w, r, ops, e) ||
+		!causes_read(&w->causes, &args->causes, w->series.first_ns, w->series.last_ns, e))
 		return OUTCOME_FAILED;
 	if (args->route && !(named = find_route(&w->series, args->route))) {
 		err_set(e, ERR_USAGE, "no route contains '%.200s'", args->route);
 		return OUTCOME_FAILED;
 	}
-	warn_of_refused(w);
-	condition_list_finish(&w->conditions, w->series.first_ns, w->series.last_ns);
-	int64_t bucket_ns =
-		args->bucket_ns ? args->bucket_ns
-				: analysis_bucket(&w->series, &w->conditions, w->input.has_packets);
-	if (!analysis_make(&w->analysis, &w->series, &w->conditions, named, bucket_ns, r, e))
+	int64_t bucket_ns = args->bucket_ns ? args->bucket_ns
+					    : analysis_bucket(&w->series, &w->causes.conditions,
+						      w->input.has_packets);
+	if (!analysis_make(&w->analysis, &w->series, &w->causes.conditions, named, bucket_ns, r, e))
 		return OUTCOME_FAILED;
-	if (run_stopped(r)) {
-		w->is_complete = false;
-		warn(w, "interrupted: not everything was read and tested");
-	}
+	if (run_stopped(r))
+		notes_lack(&w->notes, "interrupted: not everything was read and tested");
 	enum outcome outcome = decide(&w->analysis, answer, sizeof(answer));
-	struct report report = { &w->analysis, ops.items, ops.count, w->warnings, w->warning_count,
-		named, w->is_complete, answer };
+	struct report report = { &w->analysis, &w->causes, &w->notes, ops.items, ops.count, named,
+		answer };
 	return print(&report, args, r, e) ? outcome : OUTCOME_FAILED;
 }
 
@@ -286,7 +196,7 @@ static enum outcome correlate_main(
 		err_set(e, ERR_USAGE, "a bucket is at least 100 ms");
 		return OUTCOME_FAILED;
 	}
-	work_init(&w);
+	work_init(&w, r);
 	r->seed = (uint64_t)args->seed;
 	enum outcome outcome = correlate(&w, r, args, ops, e);
 	bool was_stopped = run_stopped(r) && outcome != OUTCOME_FAILED;
@@ -308,10 +218,11 @@ static void correlate_defaults(void *data)
 #define AT(field) offsetof(struct correlate_args, field)
 
 static const struct cli_option options[] = {
-	{ "events", 'e', CLI_LIST, AT(events), "FILE",
+	{ "events", 'e', CLI_LIST, AT(causes.events), "FILE",
 		"what else happened: JSON lines {t, t_end?, kind, name}" },
-	{ "crontab", 'c', CLI_LIST, AT(crontabs), "FILE", "schedules; each line becomes job:NAME" },
-	{ "zone", 'z', CLI_TEXT, AT(zone), "NAME", "time zone of the crontabs (UTC)" },
+	{ "crontab", 'c', CLI_LIST, AT(causes.crontabs), "FILE",
+		"schedules; each line becomes job:NAME" },
+	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME", "time zone of the crontabs (UTC)" },
 	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
 		"test only this route: a fragment of its text, or its fingerprint" },
 	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",

@@ -1,5 +1,6 @@
 #include "correlate/condition.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 enum { MINUTE_S = 60 };
@@ -48,7 +49,9 @@ struct condition *condition_get(
 		list->items = grown;
 		list->cap = cap;
 	}
-	struct condition c = { .kind = arena_copy(&list->arena, slice_of(kind)).p,
+	struct condition c = { .from_ns = INT64_MIN,
+		.to_ns = INT64_MAX,
+		.kind = arena_copy(&list->arena, slice_of(kind)).p,
 		.name = arena_copy(&list->arena, slice_of(name)).p,
 		.id = arena_printf(&list->arena, "%s:%s", kind, name),
 		.dialect = dialect };
@@ -77,19 +80,35 @@ bool condition_add_time(struct condition *c, int64_t start_ns, int64_t end_ns, b
 		c->items = grown;
 		c->cap = cap;
 	}
-	c->items[c->count++] = (struct occurrence){ start_ns, end_ns, end_ns, has_end };
+	c->items[c->count++] = (struct occurrence){ start_ns, end_ns, end_ns, has_end, NAN };
 	return true;
 }
 
-bool condition_add_events(
-	struct condition_list *list, const struct event_list *events, struct err *e)
+/* What its events' sources can tell of, taken together. */
+static void extend_reach(struct condition *c, const struct reach *reach)
+{
+	bool is_first = c->count == 1;
+
+	if (is_first || reach->from_ns < c->from_ns)
+		c->from_ns = reach->from_ns;
+	if (is_first || reach->to_ns > c->to_ns)
+		c->to_ns = reach->to_ns;
+}
+
+bool condition_add_events(struct condition_list *list, const struct event_list *events,
+	const struct reach_list *reaches, struct err *e)
 {
 	for (size_t i = 0; i < events->count; i++) {
 		const struct event *event = &events->items[i];
 		struct condition *c = condition_get(list, event->kind, event->name, "event");
 
-		if (c && condition_add_time(c, event->start_ns, event->end_ns, event->has_end))
-			c->confirmed++;
+		if (!c || !condition_add_time(c, event->start_ns, event->end_ns, event->has_end))
+			continue;
+		c->items[c->count - 1].dose = event->dose;
+		c->is_weak |= event->is_weak;
+		if (event->source < reaches->count)
+			extend_reach(c, &reaches->items[event->source]);
+		c->confirmed++;
 	}
 	if (list->refused && !list->count)
 		return err_set(e, ERR_ENV, "out of memory");

@@ -12,6 +12,7 @@
 #define REPROD_CORRELATE_CONDITION_H
 
 #include "core/model/event.h"
+#include "correlate/reach.h"
 
 #define CONDITIONS_MAX 2000
 #define CONDITION_TIMES_MAX 200000
@@ -20,6 +21,7 @@ struct occurrence {
 	int64_t start_ns, end_ns; /* end_ns == start_ns when unknown */
 	int64_t until_ns; /* end of the window */
 	bool has_end;
+	double dose; /* NAN when none */
 };
 
 struct condition {
@@ -31,6 +33,8 @@ struct condition {
 	size_t scheduled, confirmed;
 	int64_t period_ns; /* median gap; 0 below two occurrences */
 	bool is_regular; /* gaps within 10 % of the median */
+	bool is_weak; /* its times are near the event's, not its own */
+	int64_t from_ns, to_ns; /* its reach: outside nothing is known (reach.h) */
 	uint64_t refused; /* occurrences beyond the cap */
 };
 
@@ -43,8 +47,9 @@ struct condition_list {
 
 void condition_list_init(struct condition_list *list);
 void condition_list_free(struct condition_list *list);
-bool condition_add_events(
-	struct condition_list *list, const struct event_list *events, struct err *e) MUST_USE;
+/* event.source is an index of reaches. */
+bool condition_add_events(struct condition_list *list, const struct event_list *events,
+	const struct reach_list *reaches, struct err *e) MUST_USE;
 /* Finds or adds by id; NULL at the cap. */
 struct condition *condition_get(
 	struct condition_list *list, const char *kind, const char *name, const char *dialect);

@@ -5,17 +5,17 @@
 #define REPROD_CORRELATE_REPORT_H
 
 #include "core/base/json.h"
+#include "correlate/causes.h"
 #include "correlate/period.h"
 #include "correlate/rank.h"
 
 struct report {
 	const struct analysis *analysis;
+	const struct causes *causes;
+	const struct notes *notes;
 	const char *const *inputs; /* names as given */
 	size_t input_count;
-	const char *const *warnings;
-	size_t warning_count;
 	const struct series_route *named; /* --route, or NULL */
-	bool is_complete;
 	const char *answer; /* what the exit code says */
 };
 

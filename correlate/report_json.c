@@ -271,8 +271,8 @@ struct json *report_json(const struct report *r)
 	json_set_text(doc, "answer", r->answer);
 	json_set_int(doc, "seed", (int64_t)a->seed);
 	json_set(doc, "inputs", texts(r->inputs, r->input_count));
-	json_set_bool(doc, "complete", r->is_complete);
-	json_set(doc, "warnings", texts(r->warnings, r->warning_count));
+	json_set_bool(doc, "complete", !r->notes->is_incomplete);
+	json_set(doc, "warnings", texts(r->notes->items, r->notes->count));
 	json_set_time(doc, "start", a->series->first_ns);
 	json_set_time(doc, "end", a->series->last_ns);
 	json_set_int(doc, "requests", (int64_t)a->series->requests);

@@ -367,8 +367,8 @@ void report_print(const struct report *r, FILE *to)
 		(unsigned long long)a->series->requests, a->series->route_count,
 		a->series->route_count == 1 ? "" : "s", clock_text(a->series->first_ns, first),
 		clock_duration_text(a->series->last_ns - a->series->first_ns, span));
-	for (size_t i = 0; i < r->warning_count; i++)
-		fprintf(to, "note: %s\n", r->warnings[i]);
+	for (size_t i = 0; i < r->notes->count; i++)
+		fprintf(to, "note: %s\n", r->notes->items[i]);
 	if (a->route_count)
 		print_timeline(a, &a->routes[0], to);
 	print_findings(a, to);

@@ -8,7 +8,7 @@
 #include "core/base/clock.h"
 #include "core/base/json.h"
 
-enum { EVENTS_MAX = 1000000, LINE_MAX_BYTES = 1 << 20 };
+enum { EVENTS_MAX = 1000000, LINE_MAX_BYTES = 1 << 20, NAMES_BYTES = 64 << 20 };
 
 /* A local time with "zone": "+02:00" or "UTC" beside it. */
 static bool parse_zoned(struct slice text, const char *zone, int64_t *ret_ns)
@@ -84,6 +84,7 @@ static bool read_name(const struct json *line, const char *key, const char **ret
 	return true;
 }
 
+/* Appends the event of one line. */
 static bool read_event(struct event_list *list, struct slice text, struct event *ret, struct err *e)
 {
 	struct json *line CLEANUP(json_cleanup) = json_parse(text, "event", e);
@@ -105,16 +106,18 @@ static bool read_event(struct event_list *list, struct slice text, struct event 
 	if (ret->end_ns < ret->start_ns)
 		return err_set(e, ERR_INPUT, "'t_end' is before 't'");
 	ret->dose = json_number(json_get(line, "dose"), NAN);
-	ret->kind = arena_copy(&list->arena, slice_of(kind)).p;
-	ret->name = arena_copy(&list->arena, slice_of(name)).p;
-	if (!ret->kind || !ret->name)
-		return err_set(
-			e, ERR_INPUT, "names hold more than %zu bytes", list->arena.cap_bytes);
-	return true;
+	ret->kind = kind;
+	ret->name = name;
+	if (event_append(list, ret))
+		return true;
+	return err_set(e, ERR_INPUT, "out of memory, or names hold more than %zu bytes",
+		list->arena.cap_bytes);
 }
 
-static bool append(struct event_list *list, const struct event *event)
+bool event_append(struct event_list *list, const struct event *event)
 {
+	if (!list->arena.cap_bytes)
+		arena_init(&list->arena, NAMES_BYTES);
 	if (list->count == EVENTS_MAX) {
 		list->refused++;
 		return true;
@@ -128,7 +131,12 @@ static bool append(struct event_list *list, const struct event *event)
 		list->items = grown;
 		list->cap = cap;
 	}
-	list->items[list->count++] = *event;
+	struct event kept = *event;
+	kept.kind = arena_copy(&list->arena, slice_of(event->kind)).p;
+	kept.name = arena_copy(&list->arena, slice_of(event->name)).p;
+	if (!kept.kind || !kept.name)
+		return false;
+	list->items[list->count++] = kept;
 	return true;
 }
 
@@ -140,6 +148,12 @@ static int by_start(const void *a, const void *b)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	int kind = strcmp(x->kind, y->kind);
 	return kind ? kind : strcmp(x->name, y->name);
+}
+
+void event_sort(struct event_list *list)
+{
+	if (list->count)
+		qsort(list->items, list->count, sizeof(*list->items), by_start);
 }
 
 static struct slice trim(const char *p, ssize_t n)
@@ -155,8 +169,8 @@ static struct slice trim(const char *p, ssize_t n)
 	return s;
 }
 
-static bool load_lines(struct event_list *list, FILE *from, const char *path, uint64_t *ret_read,
-	uint64_t *ret_bad, struct err *first)
+static bool load_lines(struct event_list *list, FILE *from, const char *path, uint16_t source,
+	uint64_t *ret_read, uint64_t *ret_bad, struct err *first)
 {
 	char *line = NULL;
 	size_t room = 0;
@@ -165,7 +179,7 @@ static bool load_lines(struct event_list *list, FILE *from, const char *path, ui
 
 	while ((n = getline(&line, &room, from)) >= 0) {
 		struct slice text = trim(line, n);
-		struct event event = { 0 };
+		struct event event = { .source = source };
 		struct err bad = { 0 };
 
 		number++;
@@ -175,8 +189,6 @@ static bool load_lines(struct event_list *list, FILE *from, const char *path, ui
 			text.n <= LINE_MAX_BYTES
 				? read_event(list, text, &event, &bad)
 				: err_set(&bad, ERR_INPUT, "longer than %d bytes", LINE_MAX_BYTES);
-		if (is_good && !append(list, &event))
-			is_good = err_set(&bad, ERR_INPUT, "out of memory");
 		*ret_read += is_good;
 		*ret_bad += !is_good;
 		if (!is_good && first->kind == ERR_NONE) {
@@ -188,8 +200,8 @@ static bool load_lines(struct event_list *list, FILE *from, const char *path, ui
 	return *ret_read > 0;
 }
 
-bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, uint64_t *ret_bad,
-	struct err *e)
+bool event_load(struct event_list *list, const char *path, uint16_t source, uint64_t *ret_read,
+	uint64_t *ret_bad, struct err *e)
 {
 	FILE *from = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
 	struct err first = { 0 };
@@ -199,14 +211,11 @@ bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, u
 	if (!from)
 		return err_os(e, errno == ENOENT ? ERR_INPUT : ERR_ENV, errno,
 			"could not open '%s'", path);
-	if (!list->arena.cap_bytes)
-		arena_init(&list->arena, (size_t)64 << 20);
-	bool has_any = load_lines(list, from, path, ret_read, ret_bad, &first);
+	bool has_any = load_lines(list, from, path, source, ret_read, ret_bad, &first);
 	bool could_read = !ferror(from);
 	if (from != stdin)
 		fclose(from);
-	if (list->count)
-		qsort(list->items, list->count, sizeof(*list->items), by_start);
+	event_sort(list);
 	if (!could_read)
 		return err_set(e, ERR_INPUT, "could not read '%s'", path);
 	*e = first;

@@ -18,6 +18,8 @@ struct event {
 	const char *kind; /* "job", "deploy", "backup", ... */
 	const char *name;
 	double dose; /* NAN when none */
+	uint16_t source; /* which of the caller's sources told it */
+	bool is_weak; /* its time is near the event's: a commit is no deploy */
 };
 
 struct event_list {
@@ -31,8 +33,12 @@ struct event_list {
  * counted in ret_bad and the first is told in *e, also when others were read; false
  * when the file could not be read or had only bad lines. An empty file is no failure:
  * it says that nothing happened. "-" is stdin. */
-bool event_load(struct event_list *list, const char *path, uint64_t *ret_read, uint64_t *ret_bad,
-	struct err *e) MUST_USE;
+bool event_load(struct event_list *list, const char *path, uint16_t source, uint64_t *ret_read,
+	uint64_t *ret_bad, struct err *e) MUST_USE;
+/* Copies it in, kind and name too; list->items must be sorted afterwards with
+ * event_sort(). False when out of memory; beyond the cap it is counted. */
+bool event_append(struct event_list *list, const struct event *event) MUST_USE;
+void event_sort(struct event_list *list);
 /* False for control characters (C0, DEL, and C1 in UTF-8): names reach terminals. */
 bool event_name_is_plain(struct slice name);
 void event_free(struct event_list *list);

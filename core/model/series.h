@@ -65,9 +65,32 @@ bool series_add(struct series *s, struct series_route *r, int64_t start_ns, int6
 /* A request that nobody answered while we looked: age, not latency. */
 bool series_add_unanswered(
 	struct series *s, struct series_route *r, int64_t start_ns, int64_t age_ns);
+/* As series_add(), told which connection it came over (any hash; 0: unknown). */
+bool series_add_from(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns,
+	bool is_error, uint32_t session);
+/* n requests that arrived somewhere in [start, start + width) with latencies in
+ * (low, high]: a bucket of somebody's histogram. Ticks are at least as wide from then
+ * on, and the route's quantiles are known to such a range only (series_edges()). */
+bool series_add_counted(struct series *s, struct series_route *r, int64_t start_ns,
+	int64_t width_ns, int64_t low_us, int64_t high_us, uint64_t n);
+/* Nothing was seen in [from, to) though something may have happened. */
+bool series_add_gap(struct series *s, int64_t from_ns, int64_t to_ns);
+/* Faster requests than this were never told (log_min_duration_statement). */
+void series_set_floor(struct series_route *r, int64_t floor_us);
 /* Sorts and merges cells, bounds the ticks; afterwards the series is read only. */
 bool series_finish(struct series *s);
 void series_free(struct series *s);
+
+/* How many connections the requests above a bin that arrived in [from, to) ticks came
+ * over: 0 unknown, 1, or 2 for "at least two". The slowest few of each minute are
+ * remembered, not all. */
+unsigned series_sessions(const struct series *s, const struct series_route *r, int64_t from_tick,
+	int64_t to_tick, uint32_t above_bin);
+/* The range that a quantile at this bin is known to: the histogram bucket of
+ * series_add_counted(), else the bin itself. */
+void series_edges(
+	const struct series_route *r, uint32_t bin, int64_t *ret_low_us, int64_t *ret_high_us);
+bool series_is_gap(const struct series *s, int64_t from_ns, int64_t to_ns); /* any of it */
 
 static inline int64_t series_cell_tick(struct series_cell c)
 {

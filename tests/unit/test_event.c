@@ -21,7 +21,7 @@ static void load(struct loaded *l, const char *text)
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
-	l->ok = event_load(&l->list, path, &l->read, &l->bad, &l->e);
+	l->ok = event_load(&l->list, path, 0, &l->read, &l->bad, &l->e);
 	unlink(path);
 }
 

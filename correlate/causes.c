@@ -1,0 +1,114 @@
+#include "correlate/causes.h"
+
+#include "correlate/schedule.h"
+
+void causes_init(struct causes *c, struct notes *notes, const struct run *run)
+{
+	*c = (struct causes){ .notes = notes, .run = run };
+	condition_list_init(&c->conditions);
+	metric_list_init(&c->metrics);
+}
+
+void causes_free(struct causes *c)
+{
+	metric_list_free(&c->metrics);
+	condition_list_free(&c->conditions);
+	event_free(&c->events);
+}
+
+static bool read_events(struct causes *c, const char *path, struct err *e)
+{
+	struct reach *reach = reach_add(&c->reaches, path, "events");
+	struct err first = { 0 };
+	uint64_t read, bad;
+
+	if (!event_load(&c->events, path, reach_index(&c->reaches, reach), &read, &bad, &first)) {
+		*e = first;
+		return false;
+	}
+	reach->read = read;
+	reach->bad = bad;
+	reach->first_bad = first;
+	reach->is_assumed = true;
+	notes_bad(c->notes, bad, "events", &first);
+	if (!read && !bad)
+		notes_add(c->notes, "no event in '%s'", path);
+	return true;
+}
+
+static bool read_crontab(struct causes *c, const char *path, struct err *e)
+{
+	struct reach *reach = reach_add(&c->reaches, path, "cron");
+	struct schedule_report report = { 0 };
+
+	if (!schedule_load(&c->conditions, path, c->zone, c->first_ns, c->last_ns, &report, e))
+		return false;
+	reach->read = report.lines;
+	reach->bad = report.bad;
+	reach->first_bad = report.first_bad;
+	notes_bad(c->notes, report.bad, "crontab lines", &report.first_bad);
+	if (report.is_utc_assumed)
+		notes_add(c->notes,
+			"the schedules of '%s' are read in UTC; --zone NAME gives the host's zone",
+			path);
+	if (report.unscheduled)
+		notes_add(c->notes, "%zu lines of '%s' have no times of their own (@reboot, '~')",
+			report.unscheduled, path);
+	return true;
+}
+
+struct reader {
+	size_t offset; /* of the list in struct cause_files */
+	bool (*read)(struct causes *c, const char *path, struct err *e);
+};
+
+static const struct reader readers[] = {
+	{ offsetof(struct cause_files, events), read_events },
+	{ offsetof(struct cause_files, crontabs), read_crontab },
+};
+
+/* What is dropped is said: an answer about some of the causes is no answer about all. */
+static void note_refused(struct causes *c)
+{
+	const struct condition_list *list = &c->conditions;
+	uint64_t times = 0;
+
+	for (size_t i = 0; i < list->count; i++)
+		times += list->items[i].refused;
+	if (c->events.refused)
+		notes_lack(c->notes, "%llu events are beyond the cap of events and were left out",
+			(unsigned long long)c->events.refused);
+	if (list->refused)
+		notes_lack(c->notes,
+			"%llu events are of conditions beyond the first %d and were left out",
+			(unsigned long long)list->refused, CONDITIONS_MAX);
+	if (times)
+		notes_lack(c->notes,
+			"%llu occurrences are beyond %d of one condition and were left out",
+			(unsigned long long)times, CONDITION_TIMES_MAX);
+	if (c->metrics.refused)
+		notes_lack(c->notes, "%llu metrics or points are beyond the caps and were left out",
+			(unsigned long long)c->metrics.refused);
+}
+
+bool causes_read(struct causes *c, const struct cause_files *files, int64_t first_ns,
+	int64_t last_ns, struct err *e)
+{
+	c->first_ns = first_ns;
+	c->last_ns = last_ns;
+	c->zone = files->zone;
+	for (size_t i = 0; i < LENGTH(readers); i++) {
+		const struct cli_list *list =
+			(const void *)((const char *)files + readers[i].offset);
+
+		for (size_t k = 0; k < list->count; k++)
+			if (!readers[i].read(c, list->items[k], e))
+				return false;
+	}
+	if (!condition_add_events(&c->conditions, &c->events, &c->reaches, e))
+		return false;
+	note_refused(c);
+	condition_list_finish(&c->conditions, first_ns, last_ns);
+	metric_list_finish(&c->metrics);
+	return true;
+}
