@@ -1,10 +1,10 @@
-#include "core/model/series.h"
-
 #include <stdlib.h>
 
-enum { SUB_BITS = 6, SUB = 1 << SUB_BITS, PENDING_MAX = 4096, COUNT_MAX = 0xffff };
+#include "core/model/series_private.h"
 
-static const int64_t tick_bias = INT64_C(1) << 31;
+enum { SUB_BITS = 6, SUB = 1 << SUB_BITS, PENDING_MAX = 4096 };
+
+static const int64_t farthest_ns = 240 * 86400 * NS_PER_S;
 
 uint32_t series_bin(int64_t latency_us)
 {
@@ -28,61 +28,11 @@ double series_bin_us(uint32_t bin)
 	return (double)(UINT64_C(1) << exponent) + (bin % SUB) * width + (width - 1) / 2;
 }
 
-static struct series_cell make_cell(int64_t tick, uint32_t bin, uint32_t count)
-{
-	return (struct series_cell){ (uint64_t)(tick + tick_bias) << 32 | (uint64_t)bin << 16 |
-				     count };
-}
-
-static int by_word(const void *a, const void *b)
-{
-	uint64_t x = ((const struct series_cell *)a)->word,
-		 y = ((const struct series_cell *)b)->word;
-
-	return (x > y) - (x < y);
-}
-
-/* A cell holds at most COUNT_MAX; what is more starts another cell of the same place. */
-static void merge_cells(struct series_route *r)
-{
-	size_t kept = 0;
-
-	if (!r->count)
-		return;
-	qsort(r->cells, r->count, sizeof(*r->cells), by_word);
-	for (size_t i = 0; i < r->count; i++) {
-		struct series_cell c = r->cells[i];
-		uint32_t count = series_cell_count(c);
-
-		if (kept && r->cells[kept - 1].word >> 16 == c.word >> 16) {
-			uint32_t room = COUNT_MAX - series_cell_count(r->cells[kept - 1]);
-			uint32_t moved = count < room ? count : room;
-
-			r->cells[kept - 1].word += moved;
-			count -= moved;
-		}
-		if (count)
-			r->cells[kept++].word = (c.word & ~(uint64_t)COUNT_MAX) | count;
-	}
-	r->count = kept;
-}
-
-static void double_tick(struct series *s)
-{
-	s->tick_ns *= 2;
-	for (size_t i = 0; i < s->route_count; i++) {
-		struct series_route *r = s->routes[i];
-
-		for (size_t k = 0; k < r->count; k++)
-			r->cells[k] = make_cell(series_cell_tick(r->cells[k]) >> 1,
-				series_cell_bin(r->cells[k]), series_cell_count(r->cells[k]));
-		merge_cells(r);
-	}
-}
-
 void series_init(struct series *s, size_t cells_max)
 {
 	*s = (struct series){ .tick_ns = SERIES_TICK_NS,
+		.slow_ns = 60 * NS_PER_S,
+		.bin_step = 1,
 		.cells_max = cells_max ? cells_max : SERIES_CELLS_MAX };
 	table_init(&s->by_text, SERIES_ROUTES_MAX);
 }
@@ -118,6 +68,8 @@ static void free_route(struct series_route *r)
 	free((char *)r->text.p);
 	free(r->cells);
 	free(r->pending);
+	free(r->edges);
+	free(r->slow);
 	free(r);
 }
 
@@ -156,44 +108,14 @@ struct series_route *series_route(struct series *s, struct slice text, uint64_t 
 	return r;
 }
 
-static int64_t floor_div(int64_t a, int64_t b)
-{
-	return a / b - (a % b < 0);
-}
-
 int64_t series_tick(const struct series *s, int64_t wall_ns)
 {
-	return floor_div(wall_ns - s->origin_ns, s->tick_ns);
+	return series_floor_div(wall_ns - s->origin_ns, s->tick_ns);
 }
 
 int64_t series_tick_ns(const struct series *s, int64_t tick)
 {
 	return s->origin_ns + tick * s->tick_ns;
-}
-
-/* Merging first: only a route whose cells are really different grows. */
-static bool make_room(struct series *s, struct series_route *r)
-{
-	if (r->count < r->cap)
-		return true;
-	merge_cells(r);
-	if (r->count < r->cap - r->cap / 4)
-		return true;
-	size_t cap = r->cap ? r->cap * 2 : 256;
-	while (s->cells_held - r->cap + cap > s->cells_max && r->count * 2 > r->cap) {
-		if (s->tick_ns > 3600 * NS_PER_S)
-			return false;
-		double_tick(s);
-	}
-	if (r->count * 2 <= r->cap && r->count < r->cap)
-		return true;
-	struct series_cell *grown = realloc(r->cells, cap * sizeof(*grown));
-	if (!grown)
-		return false;
-	s->cells_held += cap - r->cap;
-	r->cells = grown;
-	r->cap = cap;
-	return true;
 }
 
 static void keep_top(struct series_route *r, int64_t start_ns, int64_t latency_us)
@@ -211,17 +133,17 @@ static void keep_top(struct series_route *r, int64_t start_ns, int64_t latency_u
 	r->top[at] = (struct series_top){ start_ns, latency_us };
 }
 
-static bool place(struct series *s, int64_t start_ns, int64_t latency_ns)
+bool series_place(struct series *s, int64_t start_ns, int64_t latency_ns)
 {
 	if (!s->has_origin) {
-		s->origin_ns = floor_div(start_ns, 60 * NS_PER_S) * 60 * NS_PER_S;
+		s->origin_ns = series_floor_div(start_ns, 60 * NS_PER_S) * 60 * NS_PER_S;
 		s->has_origin = true;
 		s->first_ns = start_ns;
 		s->last_ns = start_ns;
 	}
 	int64_t away = start_ns - s->origin_ns;
-	if (away > 240 * 86400 * NS_PER_S || away < -240 * 86400 * NS_PER_S || latency_ns < 0 ||
-		latency_ns > 240 * 86400 * NS_PER_S) {
+	if (away > farthest_ns || away < -farthest_ns || latency_ns < 0 ||
+		latency_ns > farthest_ns) {
 		s->refused++;
 		return false;
 	}
@@ -232,30 +154,69 @@ static bool place(struct series *s, int64_t start_ns, int64_t latency_ns)
 	return true;
 }
 
-bool series_add(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns,
-	bool is_error)
+/* Many of one place in a row are one cell. */
+static bool put_cell(struct series *s, struct series_route *r, int64_t start_ns, uint32_t bin)
 {
-	if (!place(s, start_ns, latency_ns))
+	struct series_cell one =
+		series_cell_make(series_tick(s, start_ns), series_cells_bin(s, r, bin), 1);
+	struct series_cell *last = r->count ? &r->cells[r->count - 1] : NULL;
+
+	if (last && last->word >> 20 == one.word >> 20 &&
+		series_cell_count(*last) < SERIES_COUNT_MAX) {
+		last->word++;
+		return true;
+	}
+	if (r->count == r->cap) {
+		if (!series_cells_room(s, r))
+			return false;
+		/* Ticks may be wider now. */
+		one = series_cell_make(series_tick(s, start_ns), series_cells_bin(s, r, bin), 1);
+	}
+	r->cells[r->count++] = one;
+	return true;
+}
+
+bool series_add_from(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns,
+	bool is_error, uint32_t session)
+{
+	int64_t us = (latency_ns + 500) / 1000;
+	uint32_t bin = series_bin(us);
+
+	if (!series_place(s, start_ns, latency_ns))
 		return false;
-	if (!make_room(s, r)) {
+	if (!put_cell(s, r, start_ns, bin)) {
 		s->refused++;
 		return false;
 	}
-	int64_t us = (latency_ns + 500) / 1000;
-	r->cells[r->count++] = make_cell(series_tick(s, start_ns), series_bin(us), 1);
 	r->requests++;
 	r->errors += is_error;
 	if (us > r->max_us)
 		r->max_us = us;
 	keep_top(r, start_ns, us);
+	if (session)
+		series_slow_add(s, r, start_ns, bin, session);
+	else
+		r->has_unknown_session = true;
 	s->requests++;
 	return true;
+}
+
+bool series_add(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns,
+	bool is_error)
+{
+	return series_add_from(s, r, start_ns, latency_ns, is_error, 0);
+}
+
+void series_set_floor(struct series_route *r, int64_t floor_us)
+{
+	if (floor_us > r->floor_us)
+		r->floor_us = floor_us;
 }
 
 bool series_add_unanswered(
 	struct series *s, struct series_route *r, int64_t start_ns, int64_t age_ns)
 {
-	if (!place(s, start_ns, age_ns))
+	if (!series_place(s, start_ns, age_ns))
 		return false;
 	r->unanswered++;
 	if (r->pending_count == r->pending_cap) {
@@ -277,10 +238,17 @@ bool series_add_unanswered(
 
 bool series_finish(struct series *s)
 {
-	for (size_t i = 0; i < s->route_count; i++)
-		merge_cells(s->routes[i]);
-	while ((s->last_ns - s->first_ns) / s->tick_ns >= SERIES_TICKS_MAX)
-		double_tick(s);
+	int64_t tick_ns = s->tick_ns;
+
+	while ((s->last_ns - s->first_ns) / tick_ns >= SERIES_TICKS_MAX)
+		tick_ns *= 2;
+	if (tick_ns > s->tick_ns)
+		series_cells_widen(s, tick_ns);
+	for (size_t i = 0; i < s->route_count; i++) {
+		series_cells_merge(s->routes[i]);
+		series_slow_finish(s->routes[i]);
+	}
+	series_gaps_finish(s);
 	return s->requests > 0;
 }
 
@@ -289,6 +257,7 @@ void series_free(struct series *s)
 	for (size_t i = 0; i < s->route_count; i++)
 		free_route(s->routes[i]);
 	free(s->routes);
+	free(s->gaps);
 	table_free(&s->by_text);
 	*s = (struct series){ 0 };
 }

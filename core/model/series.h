@@ -3,10 +3,10 @@
  *
  * A route's requests are kept as cells (tick of arrival, latency bin, count), so
  * memory follows the variety of what happened, not the number of requests. A tick
- * is 10 ms at first; at the caps of cells or ticks it is doubled for all routes
- * and cells merge (series.tick_ns says the present one). Latency bins are
- * log-linear, 64 to the octave: a value is told within 0.8 %; the largest 64 of
- * each route are also kept exactly. Merging is adding: percentiles are never
+ * is 10 ms at first and grows at the caps of cells and ticks (series.tick_ns).
+ * Latency bins are log-linear, 64 to the octave: a value is told within 0.8 %, past
+ * the cap of cells within 3.2 % (series.bin_step); the largest 64 of each route are
+ * kept exactly. Merging is adding: percentiles are never
  * averaged. Routes beyond SERIES_ROUTES_MAX are counted in series.refused.
  */
 #ifndef REPROD_SERIES_H
@@ -16,20 +16,36 @@
 #include "core/base/table.h"
 
 #define SERIES_ROUTES_MAX 5000
-#define SERIES_CELLS_MAX ((size_t)12 << 20) /* 8 bytes each */
+#define SERIES_CELLS_MAX ((size_t)32 << 20) /* 8 bytes each */
 #define SERIES_TICKS_MAX ((int64_t)1 << 18)
 #define SERIES_TICK_NS (10 * NS_PER_MS)
 #define SERIES_TOP 64
 #define SERIES_BINS 2624
+#define SERIES_SLOW_MAX ((size_t)1 << 19) /* slots of 64 bytes, over all routes */
+#define SERIES_SLOW_KEPT 4
+#define SERIES_GAPS_MAX 4096
+#define SERIES_COUNT_MAX 0xfffff
 
 /* Packed so that sorting the word sorts by tick, then bin. */
 struct series_cell {
-	uint64_t word; /* tick + 2^31 (32 bits), bin (16), count (16) */
+	uint64_t word; /* tick + 2^31 (32 bits), bin (12), count (20) */
 };
 
 struct series_top {
 	int64_t start_ns, latency_us;
 };
+
+/* Requests with these latencies came in somebody's histogram; they are told by the bin. */
+struct series_edge {
+	uint32_t bin;
+	int64_t low_us, high_us; /* (low, high]; INT64_MAX: no upper edge */
+};
+
+struct series_gap {
+	int64_t from_ns, to_ns;
+};
+
+struct series_slow;
 
 struct series_route {
 	struct slice text; /* ours, terminated */
@@ -42,6 +58,12 @@ struct series_route {
 	size_t top_count;
 	struct series_top *pending; /* unanswered: latency is the age when we stopped looking */
 	size_t pending_count, pending_cap;
+	int64_t floor_us; /* 0: fast ones are told too */
+	struct series_edge *edges; /* by bin; none: nothing was counted by others */
+	size_t edge_count, edge_cap;
+	struct series_slow *slow; /* the slowest few a minute, with their connection */
+	size_t slow_count, slow_cap;
+	bool has_unknown_session;
 };
 
 struct series {
@@ -52,6 +74,12 @@ struct series {
 	int64_t tick_ns;
 	int64_t first_ns, last_ns; /* first arrival, last end */
 	size_t cells_max, cells_held; /* capacity in use over all routes */
+	uint32_t bin_step; /* 1, or what bins were thinned by */
+	int64_t slow_ns; /* a slot of series_route.slow: a minute, more at the cap */
+	size_t slow_held;
+	struct series_gap *gaps; /* sorted and apart after series_finish() */
+	size_t gap_count, gap_cap;
+	uint64_t gaps_joined; /* that lay apart, at the cap */
 	uint64_t requests, refused;
 	bool has_origin;
 };
@@ -68,12 +96,15 @@ bool series_add_unanswered(
 /* As series_add(), told which connection it came over (any hash; 0: unknown). */
 bool series_add_from(struct series *s, struct series_route *r, int64_t start_ns, int64_t latency_ns,
 	bool is_error, uint32_t session);
-/* n requests that arrived somewhere in [start, start + width) with latencies in
- * (low, high]: a bucket of somebody's histogram. Ticks are at least as wide from then
- * on, and the route's quantiles are known to such a range only (series_edges()). */
+/* n requests (at most 2^30 a call) that arrived somewhere in [start, start + width) with
+ * latencies in (low, high], high INT64_MAX when it has no end: a bucket of somebody's
+ * histogram. They are placed in the middle bin of that range, without an end in its first.
+ * Ticks become as wide, at most a day, and stay so; a range wider than a bin is remembered
+ * for series_edges(). */
 bool series_add_counted(struct series *s, struct series_route *r, int64_t start_ns,
 	int64_t width_ns, int64_t low_us, int64_t high_us, uint64_t n);
-/* Nothing was seen in [from, to) though something may have happened. */
+/* Nothing was seen in [from, to) though something may have happened. Joined where they
+ * touch; beyond SERIES_GAPS_MAX near ones are joined too (series.gaps_joined). */
 bool series_add_gap(struct series *s, int64_t from_ns, int64_t to_ns);
 /* Faster requests than this were never told (log_min_duration_statement). */
 void series_set_floor(struct series_route *r, int64_t floor_us);
@@ -81,13 +112,14 @@ void series_set_floor(struct series_route *r, int64_t floor_us);
 bool series_finish(struct series *s);
 void series_free(struct series *s);
 
-/* How many connections the requests above a bin that arrived in [from, to) ticks came
- * over: 0 unknown, 1, or 2 for "at least two". The slowest few of each minute are
- * remembered, not all. */
+/* Over how many connections the requests above a bin came that arrived in [from, to) ticks:
+ * 0 unknown, 1, or 2 for "at least two". Remembered are the four slowest of each route and
+ * minute, at most two of a connection; at SERIES_SLOW_MAX slots minutes become wider. What
+ * that leaves open is unknown, as are requests that came without a session. */
 unsigned series_sessions(const struct series *s, const struct series_route *r, int64_t from_tick,
 	int64_t to_tick, uint32_t above_bin);
-/* The range that a quantile at this bin is known to: the histogram bucket of
- * series_add_counted(), else the bin itself. */
+/* The range (low, high] that a value told by this bin is known to: that of
+ * series_add_counted(), else twice the middle of the bin. */
 void series_edges(
 	const struct series_route *r, uint32_t bin, int64_t *ret_low_us, int64_t *ret_high_us);
 bool series_is_gap(const struct series *s, int64_t from_ns, int64_t to_ns); /* any of it */
@@ -99,12 +131,12 @@ static inline int64_t series_cell_tick(struct series_cell c)
 
 static inline uint32_t series_cell_bin(struct series_cell c)
 {
-	return (uint32_t)(c.word >> 16) & 0xffff;
+	return (uint32_t)(c.word >> 20) & 0xfff;
 }
 
 static inline uint32_t series_cell_count(struct series_cell c)
 {
-	return (uint32_t)c.word & 0xffff;
+	return (uint32_t)c.word & SERIES_COUNT_MAX;
 }
 
 /* Of any time, floored. */
