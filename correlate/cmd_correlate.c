@@ -22,6 +22,7 @@ struct work {
 	struct causes causes;
 	struct analysis analysis;
 	struct input input;
+	struct zone zone; /* of --zone */
 	struct notes notes;
 };
 
@@ -38,6 +39,7 @@ static void work_free(struct work *w)
 {
 	analysis_free(&w->analysis);
 	causes_free(&w->causes);
+	zone_close(&w->zone);
 	notes_free(&w->notes);
 	series_free(&w->series);
 }
@@ -65,20 +67,7 @@ static bool read_inputs(struct work *w, struct run *r, struct cli_operands ops, 
 	for (size_t i = 0; i < ops.count; i++)
 		if (!input_read(&w->input, ops.items[i], r, e))
 			return false;
-	if (w->input.first_bad.kind)
-		notes_bad(&w->notes, w->input.bad, "lines", &w->input.first_bad);
-	if (w->input.is_torn)
-		notes_lack(&w->notes,
-			"a capture file ends without its last block: what was whole is used");
-	if (w->input.gap)
-		notes_add(&w->notes, "%llu requests with missing packets were left out",
-			(unsigned long long)w->input.gap);
-	if (w->input.untimed)
-		notes_add(&w->notes, "%llu requests without a latency were left out",
-			(unsigned long long)w->input.untimed);
-	if (!w->input.first_bad.kind && w->input.bad)
-		notes_add(&w->notes, "%llu requests were refused: out of range, or past a cap",
-			(unsigned long long)w->input.bad);
+	input_notes(&w->input, &w->notes);
 	if (series_finish(&w->series))
 		return true;
 	return refuse_input(&w->input, ops.items[0], e);
@@ -161,6 +150,11 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 
 	if (args->output && !file_may_write(args->output, r->is_forced, e))
 		return OUTCOME_FAILED;
+	if (args->causes.zone) {
+		if (!zone_open(&w->zone, args->causes.zone, e))
+			return OUTCOME_FAILED;
+		w->input.zone = &w->zone;
+	}
 	if (!read_inputs(w, r, ops, e) ||
 		!causes_read(&w->causes, &args->causes, w->series.first_ns, w->series.last_ns, e))
 		return OUTCOME_FAILED;
@@ -222,7 +216,7 @@ static const struct cli_option options[] = {
 		"what else happened: JSON lines {t, t_end?, kind, name}" },
 	{ "crontab", 'c', CLI_LIST, AT(causes.crontabs), "FILE",
 		"schedules; each line becomes job:NAME" },
-	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME", "time zone of the crontabs (UTC)" },
+	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME", "time zone of the crontabs (UTC), and of times that have none" },
 	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
 		"test only this route: a fragment of its text, or its fingerprint" },
 	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",
