@@ -4,6 +4,7 @@
 #include "core/base/clock.h"
 #include "core/base/file.h"
 #include "correlate/causes.h"
+#include "correlate/cmd_watch.h"
 #include "correlate/correlate.h"
 #include "correlate/input.h"
 #include "correlate/report.h"
@@ -226,6 +227,8 @@ static const struct cli_option options[] = {
 	{ 0 },
 };
 
+static const struct cli_command *const subs[] = { &correlate_watch_command, NULL };
+
 const struct cli_command correlate_command = {
 	.name = "correlate",
 	.summary = "line spikes up with what else happened",
@@ -240,4 +243,5 @@ const struct cli_command correlate_command = {
 	.args_size = sizeof(struct correlate_args),
 	.defaults = correlate_defaults,
 	.main = correlate_main,
+	.subs = subs,
 };
