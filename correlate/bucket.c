@@ -7,6 +7,13 @@
 
 enum { BUCKETS_MAX = 1000000 };
 
+const char *bucket_state_text(enum bucket_state state)
+{
+	static const char *const texts[] = { "ok", "low", "empty", "gap" };
+
+	return texts[state];
+}
+
 size_t bucket_cell_at(const struct series_route *r, int64_t tick)
 {
 	size_t low = 0, high = r->count;
@@ -43,20 +50,46 @@ struct ranks {
 	size_t top_count;
 };
 
-static double rank_ms(const struct ranks *r, uint64_t rank)
+static uint32_t rank_bin(const struct ranks *r, uint64_t rank)
 {
 	uint64_t seen = 0;
 
+	for (uint32_t i = r->low; i <= r->high; i++) {
+		seen += r->bins[i];
+		if (seen >= rank)
+			return i;
+	}
+	return r->high;
+}
+
+static double rank_ms(const struct ranks *r, uint64_t rank)
+{
 	if (!rank)
 		return NAN;
 	if (r->n - rank < r->top_count)
 		return r->top_ms[r->n - rank];
-	for (uint32_t i = r->low; i <= r->high; i++) {
-		seen += r->bins[i];
-		if (seen >= rank)
-			return series_bin_us(i) / 1e3;
+	return series_bin_us(rank_bin(r, rank)) / 1e3;
+}
+
+/* Where others counted in coarse buckets, what is known of the p99 is a range. */
+static void widen(struct bucket *b, const struct ranks *ranks, const struct series_route *r,
+	uint64_t low_rank, uint64_t high_rank)
+{
+	int64_t low, high, ignored;
+
+	series_edges(r, rank_bin(ranks, quantile_rank(b->n, 0.99)), &low, &high);
+	if (low == high)
+		return;
+	b->is_interval = true;
+	b->p99_ms = b->p99_low_ms = b->p99_high_ms = NAN;
+	if (low_rank) {
+		series_edges(r, rank_bin(ranks, low_rank), &low, &ignored);
+		b->p99_low_ms = (double)low / 1e3;
 	}
-	return NAN;
+	if (high_rank) {
+		series_edges(r, rank_bin(ranks, high_rank), &ignored, &high);
+		b->p99_high_ms = high == INT64_MAX ? NAN : (double)high / 1e3;
+	}
 }
 
 static void gather(struct ranks *ranks, const struct series *s, const struct series_route *r,
@@ -78,24 +111,30 @@ static void gather(struct ranks *ranks, const struct series *s, const struct ser
 	}
 }
 
-static void fill(struct bucket *b, const struct ranks *ranks)
+static void fill(struct bucket *b, const struct ranks *ranks, const struct series_route *r)
 {
 	uint64_t low, high;
 
 	b->n = ranks->n;
 	b->p50_ms = b->p90_ms = b->p99_ms = b->p99_low_ms = b->p99_high_ms = b->max_ms = NAN;
 	b->state = b->n == 0 ? BUCKET_EMPTY : b->n < QUANTILE_P99_MIN ? BUCKET_LOW : BUCKET_OK;
+	b->is_floored = r->floor_us > 0;
+	b->is_interval = r->edge_count > 0;
 	if (!b->n)
+		return;
+	b->max_ms = rank_ms(ranks, b->n);
+	if (b->is_floored)
 		return;
 	b->p50_ms = rank_ms(ranks, quantile_rank(b->n, 0.5));
 	b->p90_ms = rank_ms(ranks, quantile_rank(b->n, 0.9));
-	b->max_ms = rank_ms(ranks, b->n);
 	if (b->n < QUANTILE_P99_MIN)
 		return;
 	b->p99_ms = rank_ms(ranks, quantile_rank(b->n, 0.99));
 	quantile_interval(b->n, 0.99, 0.95, &low, &high);
 	b->p99_low_ms = rank_ms(ranks, low);
 	b->p99_high_ms = rank_ms(ranks, high);
+	if (b->is_interval)
+		widen(b, ranks, r, low, high);
 }
 
 void bucket_measure(struct bucket *b, const struct series *s, const struct series_route *r,
@@ -103,10 +142,11 @@ void bucket_measure(struct bucket *b, const struct series *s, const struct serie
 {
 	struct ranks ranks = { .low = SERIES_BINS - 1 };
 
+	b->first_tick = from_tick;
 	b->first_cell = bucket_cell_at(r, from_tick);
 	b->end_cell = bucket_cell_at(r, to_tick);
 	gather(&ranks, s, r, b, from_tick, to_tick);
-	fill(b, &ranks);
+	fill(b, &ranks, r);
 }
 
 /* A tick belongs to the bucket its start is in: with ticks wider than a bucket's
@@ -138,6 +178,8 @@ bool bucket_list_make(struct bucket_list *list, const struct series *s,
 		b->start_ns = s->origin_ns + (from + (int64_t)i) * width_ns;
 		bucket_measure(b, s, r, tick_at_or_after(s, b->start_ns),
 			tick_at_or_after(s, b->start_ns + width_ns));
+		if (series_is_gap(s, b->start_ns, b->start_ns + width_ns))
+			b->state = BUCKET_GAP;
 	}
 	return true;
 }

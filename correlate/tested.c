@@ -4,8 +4,9 @@
 #include <stdlib.h>
 
 #include "core/base/quantile.h"
+#include "correlate/quiet.h"
 
-/* Ticks held over all tested routes; 40 bytes each. */
+/* Ticks held over all tested routes; 48 bytes each. */
 enum { TICKS_MAX = 2500000, OTHERS_MAX = 20 };
 
 static int64_t round_bucket(int64_t ns)
@@ -41,14 +42,18 @@ int64_t analysis_bucket(
 	return bucket;
 }
 
-/* Spans of the spikes that end, joined. NULL when out of memory. */
-static struct span *loud_spans(const struct spike_list *spikes, size_t *ret_count)
+/* Spans of what is slow, joined; a level that moved for good is not loud but normal from
+ * then on. NULL when out of memory. */
+static struct span *loud_spans(const struct tested_route *t, size_t *ret_count)
 {
+	const struct spike_list *spikes = &t->spikes;
+	const struct baseline *base = &t->view.base;
 	struct span *loud = calloc(spikes->count + 1, sizeof(*loud));
 	size_t count = 0;
 
 	for (size_t i = 0; loud && i < spikes->count; i++)
-		if (spikes->items[i].kind != SPIKE_LEVEL_SHIFT)
+		if (!base->has_shift ||
+			spikes->items[i].span.from_tick != base->segments[1].from_tick)
 			loud[count++] = spikes->items[i].span;
 	*ret_count = span_join(loud, count, 0);
 	return loud;
@@ -62,11 +67,10 @@ static bool find_spikes(struct tested_route *t)
 
 	if (!spike_find(&t->spikes, &t->view))
 		return false;
-	loud = loud_spans(&t->spikes, &count);
+	loud = loud_spans(t, &count);
 	if (loud && count) {
-		view_refit(&t->view, loud, count);
 		spike_list_free(&t->spikes);
-		if (!spike_find(&t->spikes, &t->view)) {
+		if (!view_refit(&t->view, loud, count) || !spike_find(&t->spikes, &t->view)) {
 			free(loud);
 			return false;
 		}
@@ -130,7 +134,7 @@ static size_t look(struct analysis *a, const struct series_route *named, struct 
 
 		if (named && r != named)
 			continue;
-		if (r->requests < QUANTILE_P99_MIN) {
+		if (r->requests < (r->floor_us > 0 ? QUIET_FLOORED_MIN : QUANTILE_P99_MIN)) {
 			a->unestimable++;
 			if (!named)
 				continue;
@@ -149,7 +153,7 @@ static size_t look(struct analysis *a, const struct series_route *named, struct 
 static bool learn_quiet(struct tested_route *t)
 {
 	size_t count;
-	struct span *loud = loud_spans(&t->spikes, &count);
+	struct span *loud = loud_spans(t, &count);
 
 	t->explained = calloc(t->spikes.count + 1, sizeof(*t->explained));
 	if (loud)

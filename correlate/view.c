@@ -21,14 +21,34 @@ static bool take_sums(struct view *v)
 	return true;
 }
 
+static bool is_gap(const struct view *v, int64_t at)
+{
+	return v->observed && v->observed[at] <= v->observed[at - 1];
+}
+
+static bool take_observed(struct view *v)
+{
+	const struct series *s = v->series;
+
+	if (!s->gap_count || !series_is_gap(s, s->first_ns, s->last_ns))
+		return true;
+	v->observed = calloc(v->ticks + 1, sizeof(*v->observed));
+	for (size_t i = 0; v->observed && i < v->ticks; i++) {
+		int64_t start = series_tick_ns(s, v->first_tick + (int64_t)i);
+
+		v->observed[i + 1] = v->observed[i] + !series_is_gap(s, start, start + s->tick_ns);
+	}
+	return v->observed != NULL;
+}
+
 static void add_at(struct view *v, int64_t tick, uint32_t bin, double count)
 {
 	const struct baseline_segment *segment = baseline_at(&v->base, tick);
 	int64_t at = tick - v->first_tick + 1;
 
-	if (at < 1 || at > (int64_t)v->ticks)
+	if (at < 1 || at > (int64_t)v->ticks || is_gap(v, at))
 		return;
-	v->n[at] += count;
+	v->n[at] += v->base.is_floored ? 0 : count;
 	if (!v->base.count || bin <= segment->bin)
 		return;
 	double us = series_bin_us(bin), base_us = fmax(1, series_bin_us(segment->bin));
@@ -57,6 +77,14 @@ static void add_pending(struct view *v)
 	}
 }
 
+/* Time stands for the requests that were never told. */
+static void add_exposure(struct view *v)
+{
+	for (size_t i = 1; i <= v->ticks; i++)
+		if (!is_gap(v, (int64_t)i))
+			v->n[i] += baseline_at(&v->base, v->first_tick + (int64_t)i - 1)->exposure;
+}
+
 static void sum_up(struct view *v)
 {
 	const struct series_route *r = v->route;
@@ -66,6 +94,8 @@ static void sum_up(struct view *v)
 		add_at(v, series_cell_tick(r->cells[i]), series_cell_bin(r->cells[i]),
 			series_cell_count(r->cells[i]));
 	add_pending(v);
+	if (v->base.is_floored)
+		add_exposure(v);
 	for (size_t i = 0; i < LENGTH(sums); i++)
 		run_up(sums[i], v->ticks);
 }
@@ -76,10 +106,9 @@ bool view_init(
 	*v = (struct view){ .series = s, .route = r };
 	if (!bucket_list_make(&v->buckets, s, r, bucket_ns))
 		return false;
-	baseline_fit(&v->base, s, r, &v->buckets);
 	v->first_tick = series_tick(s, s->first_ns);
 	v->ticks = (size_t)(series_tick(s, s->last_ns) - v->first_tick + 1);
-	if (!take_sums(v)) {
+	if (!baseline_fit(&v->base, s, r, &v->buckets) || !take_observed(v) || !take_sums(v)) {
 		view_free(v);
 		return false;
 	}
@@ -87,17 +116,23 @@ bool view_init(
 	return true;
 }
 
-void view_refit(struct view *v, const struct span *loud, size_t count)
+bool view_refit(struct view *v, const struct span *loud, size_t count)
 {
-	baseline_refit(&v->base, v->series, v->route, &v->buckets, loud, count);
+	if (!baseline_refit(&v->base, v->series, v->route, &v->buckets, loud, count))
+		return false;
 	memset(v->n, 0, 5 * (v->ticks + 1) * sizeof(*v->n));
 	sum_up(v);
+	return true;
 }
 
 void view_free(struct view *v)
 {
 	free(v->n);
-	bucket_list_free(&v->buckets);
+	if (!v->is_copy) {
+		bucket_list_free(&v->buckets);
+		baseline_free(&v->base);
+		free(v->observed);
+	}
 	*v = (struct view){ 0 };
 }
 
@@ -119,6 +154,16 @@ struct view_sum view_sum(const struct view *v, struct span span)
 		v->lost_s[to] - v->lost_s[from] };
 }
 
+double view_observed(const struct view *v, struct span span)
+{
+	size_t from = clip(v, span.from_tick), to = clip(v, span.to_tick);
+	double length = (double)(span.to_tick - span.from_tick);
+
+	if (to <= from || length <= 0)
+		return 0;
+	return (v->observed ? v->observed[to] - v->observed[from] : (double)(to - from)) / length;
+}
+
 static bool is_in(const struct span *spans, size_t count, size_t *at, int64_t tick)
 {
 	while (*at < count && spans[*at].to_tick <= tick)
@@ -128,18 +173,19 @@ static bool is_in(const struct span *spans, size_t count, size_t *at, int64_t ti
 
 void view_learn_quiet(struct view *v, const struct span *loud, size_t count)
 {
-	double n = 0, sum = 0, square = 0;
+	double n = v->n[v->ticks], sum = 0, square = 0;
 	size_t at = 0;
 
+	for (size_t i = 0; i < count; i++)
+		n -= view_sum(v, loud[i]).n;
 	for (size_t i = 0; i < v->route->count && v->base.count; i++) {
 		int64_t tick = series_cell_tick(v->route->cells[i]);
 		uint32_t bin = series_cell_bin(v->route->cells[i]);
 		uint32_t base = baseline_at(&v->base, tick)->bin;
 		double times = series_cell_count(v->route->cells[i]);
 
-		if (is_in(loud, count, &at, tick))
+		if (is_in(loud, count, &at, tick) || is_gap(v, tick - v->first_tick + 1))
 			continue;
-		n += times;
 		if (bin > base) {
 			double w = fmin(
 				weight_max, log(series_bin_us(bin) / fmax(1, series_bin_us(base))));
@@ -155,6 +201,7 @@ void view_learn_quiet(struct view *v, const struct span *loud, size_t count)
 bool view_hide(struct view *to, const struct view *from, const struct span *hidden, size_t count)
 {
 	*to = *from;
+	to->is_copy = true;
 	to->buckets = (struct bucket_list){ 0 };
 	if (!take_sums(to)) {
 		*to = (struct view){ 0 };

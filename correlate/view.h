@@ -6,7 +6,9 @@
  * so that eight sessions stalled for a second show beside two thousand requests
  * with their usual tail. A window [from, to) is then a difference: a shifted
  * schedule costs one look-up per occurrence. view_hide() takes time out, to test
- * what is left when another condition's windows are gone.
+ * what is left when another condition's windows are gone. Time in a gap of the series
+ * counts for nothing. On a route whose fast requests were never told n is time, in the
+ * requests that would make the slow ones of quiet time one in a hundred (baseline.h).
  */
 #ifndef REPROD_CORRELATE_VIEW_H
 #define REPROD_CORRELATE_VIEW_H
@@ -22,6 +24,8 @@ struct view {
 	size_t ticks;
 	/* ticks + 1 running sums each */
 	double *n, *weight, *exceed, *slow, *lost_s;
+	double *observed; /* ticks outside gaps; NULL: all */
+	bool is_copy; /* buckets, baseline and observed are another's */
 	/* Quiet time: what a request weighs when nothing is wrong. */
 	double quiet_weight; /* mean */
 	double quiet_square; /* mean of the square */
@@ -35,12 +39,15 @@ bool view_init(struct view *v, const struct series *s, const struct series_route
 	int64_t bucket_ns) MUST_USE;
 void view_free(struct view *v);
 /* Takes the baseline again without the loud spans, and the sums with it. */
-void view_refit(struct view *v, const struct span *loud, size_t count);
+bool view_refit(struct view *v, const struct span *loud, size_t count) MUST_USE;
 /* Sums over [from, to), clipped to the capture. */
 struct view_sum view_sum(const struct view *v, struct span span);
+/* The share of [from, to) that was observed: inside the capture and in no gap. */
+double view_observed(const struct view *v, struct span span);
 /* Sets the quiet figures from the time outside the spans. */
 void view_learn_quiet(struct view *v, const struct span *loud, size_t count);
-/* A copy of the sums without the requests in the spans (sorted, apart). */
+/* A copy of the sums without the requests in the spans (sorted, apart); from must
+ * outlive it. */
 bool view_hide(
 	struct view *to, const struct view *from, const struct span *hidden, size_t count) MUST_USE;
 
