@@ -14,16 +14,23 @@ struct slow_item {
 struct series_slow {
 	int32_t number; /* of the slot: times series.slow_ns from the origin */
 	uint16_t dropped_bin; /* the slowest */
+	uint16_t other_bin; /* the slowest dropped of other sessions than that one's */
 	uint8_t count;
-	bool has_dropped : 1;
-	bool is_mixed : 1; /* several sessions were dropped */
+	bool has_dropped;
 	uint32_t dropped_session;
 	struct slow_item items[SERIES_SLOW_KEPT];
 };
 
 static void drop(struct series_slow *m, uint32_t session, uint32_t bin)
 {
-	m->is_mixed |= m->has_dropped && m->dropped_session != session;
+	bool is_same = !m->has_dropped || m->dropped_session == session;
+
+	if (!is_same && bin <= m->dropped_bin) {
+		m->other_bin = bin > m->other_bin ? (uint16_t)bin : m->other_bin;
+		return;
+	}
+	if (!is_same)
+		m->other_bin = m->dropped_bin;
 	m->has_dropped = true;
 	m->dropped_session = session;
 	if (bin > m->dropped_bin)
@@ -74,7 +81,8 @@ static void join(struct series_slow *to, const struct series_slow *from, uint32_
 	}
 	if (from->has_dropped)
 		drop(to, from->dropped_session, from->dropped_bin);
-	to->is_mixed |= from->is_mixed;
+	if (from->other_bin > to->other_bin)
+		to->other_bin = from->other_bin;
 }
 
 static int by_number(const void *a, const void *b)
@@ -189,7 +197,8 @@ static void look(struct sessions *w, const struct series *s, const struct series
 	}
 	if (!m->has_dropped || m->dropped_bin <= above_bin)
 		return;
-	w->is_mixed |= m->is_mixed || (w->has_dropped && w->dropped != m->dropped_session);
+	w->is_mixed |=
+		m->other_bin > above_bin || (w->has_dropped && w->dropped != m->dropped_session);
 	w->dropped = m->dropped_session;
 	w->has_dropped = true;
 }
