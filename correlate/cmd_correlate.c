@@ -99,12 +99,20 @@ static enum outcome decide(const struct analysis *a, char *text, size_t size)
 	bool is_open = false;
 
 	for (size_t i = 0; i < a->finding_count; i++)
-		is_open |= a->findings[i].verdict == VERDICT_CANNOT_TELL;
-	if (!best) {
+		is_open |= !a->findings[i].metric && a->findings[i].verdict == VERDICT_CANNOT_TELL;
+	/* The traffic is always tested: it alone is no answer unless it lines up. */
+	bool is_only_traffic = a->finding_count == 1 && best->metric &&
+			       best->verdict != VERDICT_LINES_UP;
+	if (!best || is_only_traffic) {
 		snprintf(text, size, "%s",
 			a->spiking_count
 				? "spikes were found; no events were given to line them up with"
 				: "no spikes; no events were given");
+		return OUTCOME_YES;
+	}
+	if (best->verdict == VERDICT_LINES_UP && best->metric) {
+		snprintf(text, size, "%.100s lines up: %.120s, p %.2g, q %.2g", best->condition->id,
+			best->reason, best->p, best->q);
 		return OUTCOME_YES;
 	}
 	if (best->verdict == VERDICT_LINES_UP) {
@@ -166,7 +174,8 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 	int64_t bucket_ns = args->bucket_ns ? args->bucket_ns
 					    : analysis_bucket(&w->series, &w->causes.conditions,
 						      w->input.has_packets);
-	if (!analysis_make(&w->analysis, &w->series, &w->causes.conditions, named, bucket_ns, r, e))
+	if (!analysis_make(&w->analysis, &w->series, &w->causes.conditions, &w->causes.metrics, named,
+		    bucket_ns, r, e))
 		return OUTCOME_FAILED;
 	if (run_stopped(r))
 		notes_lack(&w->notes, "interrupted: not everything was read and tested");

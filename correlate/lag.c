@@ -3,7 +3,7 @@
 
 #include "core/base/quantile.h"
 #include "core/base/rng.h"
-#include "correlate/lineup.h"
+#include "correlate/lag.h"
 
 enum { BINS = 400, ROWS_MAX = 400, DRAWS = 399 };
 
@@ -166,7 +166,7 @@ bool lag_measure(struct lag *ret, const struct view *v, const struct condition *
 	ret->low_s = draws[DRAWS * 25 / 1000];
 	ret->high_s = draws[DRAWS * 975 / 1000];
 	/* What was on its way when it began has arrived up to one baseline before. */
-	double slack = v->base.segments[0].p99_ms / 1e3 + 2 * tick_s * (double)e.width_ticks;
+	double slack = v->base.segments[0].limit_ms / 1e3 + 2 * tick_s * (double)e.width_ticks;
 	ret->is_before = ret->high_s < -slack;
 	ret->lag_s = lag < 0 && lag >= -slack ? 0 : lag;
 	if (ret->low_s > ret->lag_s)

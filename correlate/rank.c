@@ -3,112 +3,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "core/base/quantile.h"
+#include "correlate/cover.h"
+#include "correlate/family.h"
+#include "correlate/group.h"
 #include "correlate/tested.h"
 #include "correlate/verdict.h"
-
-static const double alike = 0.7;
-
-/* ---- one condition */
-
-/* Seeds follow names, not places: adding a condition moves no other's numbers. */
-static uint64_t seed_of(const struct analysis *a, const struct condition *c, size_t route)
-{
-	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ a->seed;
-
-	for (const char *p = c->id; *p; p++)
-		h = (h ^ (unsigned char)*p) * UINT64_C(0x100000001b3);
-	return h ^ a->routes[route].view.route->fingerprint;
-}
 
 static double deviations(const struct lineup *l)
 {
 	return (l->score - l->luck_mean) / fmax(1e-6, l->luck_sd);
-}
-
-/* Simes 1986. */
-static double simes(double *p, size_t n)
-{
-	double best = 1;
-
-	quantile_sort(p, n);
-	for (size_t i = 0; i < n; i++)
-		best = fmin(best, p[i] * (double)n / (double)(i + 1));
-	return best;
-}
-
-static size_t times_inside(const struct analysis *a, const struct condition *c)
-{
-	size_t n = 0;
-
-	for (size_t i = 0; i < c->count; i++)
-		n += c->items[i].until_ns >= a->series->first_ns &&
-		     c->items[i].start_ns <= a->series->last_ns;
-	return n;
-}
-
-static bool test_route(
-	struct lineup *l, const struct analysis *a, const struct finding *f, size_t route)
-{
-	const struct view *v = &a->routes[route].view;
-
-	if (f->is_lone)
-		return lineup_test_lone(l, v, f->condition);
-	return lineup_test(l, v, v, f->condition, seed_of(a, f->condition, route));
-}
-
-/* Simes over one family of routes; keeps the figures of the best route. */
-static bool test_family(
-	struct finding *f, const struct analysis *a, size_t from, size_t to, double *ret_p)
-{
-	double p[TESTED_ROUTES_MAX];
-	size_t n = 0;
-
-	*ret_p = 1;
-	for (size_t i = from; i < to; i++) {
-		struct lineup l;
-
-		if (!test_route(&l, a, f, i)) {
-			lineup_free(&l);
-			return false;
-		}
-		p[n++] = l.p;
-		bool is_better = !f->whole.hits ||
-				 (l.p < f->whole.p &&
-					 !(l.p <= VERDICT_LEVEL && f->whole.p <= VERDICT_LEVEL));
-		if (is_better) {
-			lineup_free(&f->whole);
-			f->whole = l;
-			f->route = i;
-		} else {
-			lineup_free(&l);
-		}
-	}
-	if (n)
-		*ret_p = simes(p, n);
-	return true;
-}
-
-static bool test_whole(struct finding *f, const struct analysis *a)
-{
-	double first = 1, second = 1;
-
-	f->whole = (struct lineup){ .p = 1,
-		.lift = NAN,
-		.lift_low = NAN,
-		.lift_high = NAN,
-		.p_phase = NAN,
-		.smallest_lift = NAN };
-	f->lag = (struct lag){ NAN, NAN, NAN, NAN, false };
-	f->is_lone = times_inside(a, f->condition) == 1;
-	f->null = f->is_lone ? "all places of its window in the capture"
-			     : "every cycle shifted by itself";
-	if (!test_family(f, a, 0, a->spiking_count, &first))
-		return false;
-	if (first > VERDICT_LEVEL && !test_family(f, a, a->spiking_count, a->route_count, &second))
-		return false;
-	f->p = fmin(first, 2 * second);
-	return true;
 }
 
 /* ---- among conditions */
@@ -132,7 +35,7 @@ static double fit(const struct analysis *a, const struct finding *f)
 	const struct lineup *l = &f->whole;
 	double lost = a->route_count ? a->routes[f->route].lost_s : 0;
 
-	if (!l->evaluable)
+	if (!l->evaluable || f->metric)
 		return 0;
 	return (double)l->hit / (double)l->evaluable * (lost > 0 ? fmin(1, l->lost_s / lost) : 1) *
 	       fmax(0, 1 - l->share);
@@ -166,76 +69,11 @@ static void set_q(struct finding *findings, size_t n)
 	}
 }
 
-/* Windows with the measured effect behind them: what goes when it is taken out. */
-static size_t effect_spans(const struct analysis *a, const struct finding *f, struct span *spans)
-{
-	size_t n = 0;
-	int64_t tick_ns = a->series->tick_ns;
-
-	for (size_t i = 0; i < f->condition->count; i++) {
-		struct span s = f->whole.spans[i];
-
-		if (f->lag.duration_s > 0) {
-			int64_t end = f->condition->items[i].start_ns +
-				      (int64_t)((f->lag.lag_s + f->lag.duration_s) * 1e9);
-			int64_t tick = series_tick(a->series, end) + NS_PER_S / 20 / tick_ns + 1;
-
-			s.to_tick = tick > s.to_tick ? tick : s.to_tick;
-		}
-		spans[n++] = s;
-	}
-	return span_join(spans, n, 0);
-}
-
-static bool windows_alike(const struct finding *x, const struct finding *y)
-{
-	struct span *a = calloc(x->condition->count + 1, sizeof(*a));
-	struct span *b = calloc(y->condition->count + 1, sizeof(*b));
-	bool result = false;
-
-	if (a && b && x->whole.spans && y->whole.spans) {
-		memcpy(a, x->whole.spans, x->condition->count * sizeof(*a));
-		memcpy(b, y->whole.spans, y->condition->count * sizeof(*b));
-		size_t na = span_join(a, x->condition->count, 0);
-		size_t nb = span_join(b, y->condition->count, 0);
-		double common = (double)span_common(a, na, b, nb);
-		double all = (double)(span_total(a, na) + span_total(b, nb)) - common;
-
-		result = all > 0 && common / all >= alike;
-	}
-	free(a);
-	free(b);
-	return result;
-}
-
-/* f outside the effect of the others. */
-static bool test_rest(struct lineup *ret, const struct analysis *a, const struct finding *f,
-	const struct finding *const *others, size_t count)
-{
-	const struct view *full = &a->routes[f->route].view;
-	struct view hidden = { 0 };
-	struct span *spans;
-	size_t room = 1, used = 0;
-	bool ok = false;
-
-	for (size_t i = 0; i < count; i++)
-		room += others[i]->condition->count;
-	spans = calloc(room, sizeof(*spans));
-	for (size_t i = 0; spans && i < count; i++)
-		used += effect_spans(a, others[i], spans + used);
-	if (spans && view_hide(&hidden, full, spans, span_join(spans, used, 0)))
-		ok = lineup_test(ret, &hidden, full, f->condition,
-			seed_of(a, f->condition, f->route) ^ 0x2e57);
-	view_free(&hidden);
-	free(spans);
-	return ok;
-}
-
 static bool measure_lag(struct finding *f, const struct analysis *a)
 {
 	f->lag = (struct lag){ NAN, NAN, NAN, NAN, false };
 	return lag_measure(&f->lag, &a->routes[f->route].view, f->condition, &f->whole,
-		seed_of(a, f->condition, f->route));
+		family_seed(a, f->condition->id, f->route));
 }
 
 /* ---- ranking */
@@ -245,44 +83,13 @@ static bool add_rest(struct finding *f, const struct analysis *a,
 {
 	struct lineup rest = { 0 };
 
-	if (!test_rest(&rest, a, f, accepted, count)) {
+	if (!group_test_rest(&rest, a, f, accepted, count)) {
 		lineup_free(&rest);
 		return false;
 	}
 	f->rest = rest;
 	f->has_rest = true;
 	return true;
-}
-
-static double hit_rate(const struct lineup *l)
-{
-	return l->evaluable ? (double)l->hit / (double)l->evaluable : 0;
-}
-
-/* Neither shows anything without the other: timing cannot separate them. */
-static bool is_inseparable(
-	const struct analysis *a, const struct finding *f, const struct finding *best)
-{
-	struct lineup l = { 0 };
-	const struct finding *others[] = { f };
-	bool result = false;
-
-	if (f->route == best->route && f->p <= VERDICT_LEVEL && test_rest(&l, a, best, others, 1))
-		result = l.p > VERDICT_LEVEL &&
-			 (double)f->whole.hit >= alike * (double)best->whole.hit &&
-			 hit_rate(&f->whole) >= alike * hit_rate(&best->whole);
-	lineup_free(&l);
-	return result;
-}
-
-static const struct finding *same_group(const struct analysis *a, const struct finding *f,
-	const struct finding *const *accepted, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (windows_alike(f, accepted[i]) || (f->has_rest && f->rest.p > VERDICT_LEVEL &&
-							     is_inseparable(a, f, accepted[i])))
-			return accepted[i];
-	return NULL;
 }
 
 static void join_group(struct finding *f, const struct finding *with)
@@ -298,7 +105,7 @@ static void judge_shared(struct finding *f, const struct analysis *a,
 	const struct finding *const *accepted, size_t count)
 {
 	double whole_p = f->p;
-	const struct finding *with = same_group(a, f, accepted, count);
+	const struct finding *with = group_of(a, f, accepted, count);
 
 	if (with) {
 		join_group(f, with);
@@ -321,60 +128,15 @@ static void judge_shared(struct finding *f, const struct analysis *a,
 	verdict_judge(f, a);
 }
 
-static bool overlaps(const struct finding *f, struct span s)
-{
-	for (size_t k = 0; k < f->condition->count; k++)
-		if (s.from_tick < f->whole.spans[k].to_tick &&
-			s.to_tick > f->whole.spans[k].from_tick)
-			return true;
-	return false;
-}
-
-static bool starts_in(const struct finding *f, struct span s)
-{
-	for (size_t k = 0; k < f->condition->count; k++)
-		if (s.from_tick >= f->whole.spans[k].from_tick &&
-			s.from_tick < f->whole.spans[k].to_tick)
-			return true;
-	return false;
-}
-
-/* What a condition that lines up covers is explained, on whichever route. */
-static void explain(struct analysis *a, const struct finding *f)
-{
-	for (size_t r = 0; r < a->spiking_count; r++) {
-		struct tested_route *t = &a->routes[r];
-
-		for (size_t i = 0; i < t->spikes.count; i++) {
-			const struct spike *s = &t->spikes.items[i];
-			bool is_shift = s->kind == SPIKE_LEVEL_SHIFT;
-
-			t->explained[i] |= is_shift ? starts_in(f, s->span) : overlaps(f, s->span);
-		}
-	}
-}
-
-static void set_coverage(struct finding *f, struct analysis *a)
-{
-	const struct tested_route *t = &a->routes[f->route];
-	size_t inside = 0;
-
-	if (!f->whole.spans)
-		return;
-	if (f->verdict <= VERDICT_SUGGESTIVE)
-		explain(a, f);
-	for (size_t i = 0; i < t->spikes.count; i++)
-		inside += starts_in(f, t->spikes.items[i].span);
-	f->coverage = t->spikes.count ? (double)inside / (double)t->spikes.count : 0;
-	f->coverage_time = t->lost_s > 0 ? fmin(1, f->whole.lost_s / t->lost_s) : 0;
-}
-
 static int by_rank(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
 
 	if (x->verdict != y->verdict)
 		return x->verdict < y->verdict ? -1 : 1;
+	/* A metric cannot be switched off: what can be goes first. */
+	if (!x->metric != !y->metric)
+		return x->metric ? 1 : -1;
 	if (x->group != y->group && x->verdict <= VERDICT_SUGGESTIVE)
 		return x->group < y->group ? -1 : 1;
 	return by_p(a, b);
@@ -394,43 +156,99 @@ static void number_groups(struct analysis *a)
 	free(map);
 }
 
+/* What only makes sense of something that shows. */
+static bool look_into(struct finding *f, const struct analysis *a)
+{
+	const struct view *v = &a->routes[f->route].view;
+	uint64_t seed = family_seed(a, f->condition->id, f->route);
+	struct context_question q = { v, f->condition, &f->whole, a->conditions, a->metrics, seed };
+
+	return sham_measure(&f->sham, v, f->condition, &f->whole) &&
+	       dose_measure(&f->dose, v, f->condition, &f->whole, seed) &&
+	       context_measure(&f->contexts, &q);
+}
+
+/* accepted: what lined up before it. */
+static bool judge(struct finding *f, const struct analysis *a,
+	const struct finding *const *accepted, size_t count)
+{
+	if (!measure_lag(f, a))
+		return false;
+	if (f->is_lone) {
+		verdict_judge_lone(f, a);
+		return true;
+	}
+	if (count && f->whole.evaluable) {
+		if (!add_rest(f, a, accepted, count))
+			return false;
+		judge_shared(f, a, accepted, count);
+	} else {
+		verdict_judge(f, a);
+	}
+	return f->verdict > VERDICT_SUGGESTIVE || look_into(f, a);
+}
+
+static bool judge_conditions(struct analysis *a, const struct finding **accepted)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < a->finding_count; i++) {
+		struct finding *f = &a->findings[i];
+
+		f->group = i + 1;
+		if (f->metric)
+			continue;
+		if (!judge(f, a, accepted, count))
+			return false;
+		if (f->verdict == VERDICT_LINES_UP && f->group == i + 1)
+			accepted[count++] = f;
+		cover_measure(f, a);
+	}
+	return true;
+}
+
+static bool has_explained(const struct tested_route *t)
+{
+	for (size_t i = 0; i < t->spikes.count; i++)
+		if (t->explained[i])
+			return true;
+	return false;
+}
+
+/* After the conditions: what those explain is no news of a metric's. */
+static bool judge_metrics(struct analysis *a)
+{
+	for (size_t i = 0; i < a->finding_count; i++) {
+		struct finding *f = &a->findings[i];
+		bool is_shared = false;
+
+		if (!f->metric)
+			continue;
+		if (f->p <= VERDICT_LEVEL && has_explained(&a->routes[f->route])) {
+			if (!family_retest_metric(f, a))
+				return false;
+			is_shared = f->rest.p > VERDICT_LEVEL;
+		}
+		verdict_judge_metric(f, a, is_shared);
+	}
+	return true;
+}
+
 static bool rank(struct analysis *a)
 {
 	const struct finding **accepted = calloc(a->finding_count + 1, sizeof(*accepted));
-	size_t count = 0;
 	bool ok = accepted != NULL;
 
 	qsort(a->findings, a->finding_count, sizeof(*a->findings), by_p);
 	set_q(a->findings, a->finding_count);
 	order_by_fit(a);
-	for (size_t i = 0; ok && i < a->finding_count; i++) {
-		struct finding *f = &a->findings[i];
-
-		f->group = i + 1;
-		if (!a->route_count) {
-			verdict_say(f, VERDICT_CANNOT_TELL,
-				"no route has the requests that a p99 needs");
-			continue;
-		}
-		ok = measure_lag(f, a);
-		if (!ok)
-			break;
-		if (f->is_lone) {
-			verdict_judge_lone(f, a);
-			continue;
-		}
-		if (count && f->whole.evaluable) {
-			ok = add_rest(f, a, accepted, count);
-			if (ok)
-				judge_shared(f, a, accepted, count);
-		} else {
-			verdict_judge(f, a);
-		}
-		if (ok && f->verdict == VERDICT_LINES_UP && f->group == i + 1)
-			accepted[count++] = f;
+	if (a->route_count)
+		ok = ok && judge_conditions(a, accepted) && judge_metrics(a);
+	for (size_t i = 0; !a->route_count && i < a->finding_count; i++) {
+		a->findings[i].group = i + 1;
+		verdict_say(&a->findings[i], VERDICT_CANNOT_TELL,
+			"no route has the requests that a p99 needs");
 	}
-	for (size_t i = 0; ok && a->route_count && i < a->finding_count; i++)
-		set_coverage(&a->findings[i], a);
 	free(accepted);
 	if (a->finding_count)
 		qsort(a->findings, a->finding_count, sizeof(*a->findings), by_rank);
@@ -438,19 +256,56 @@ static bool rank(struct analysis *a)
 	return ok;
 }
 
+/* ---- all of it */
+
+static void name_metric(struct condition *c, const struct metric *m, const char *kind)
+{
+	const char *colon = strchr(m->id, ':');
+
+	*c = (struct condition){ .id = m->id,
+		.kind = kind,
+		.name = colon ? colon + 1 : m->id,
+		.dialect = kind,
+		.from_ns = m->from_ns,
+		.to_ns = m->to_ns };
+}
+
+/* The conditions, then the metrics, then the traffic itself. */
+static bool list_findings(struct analysis *a)
+{
+	size_t conditions = a->conditions->count, metrics = a->metrics ? a->metrics->count : 0;
+
+	a->traffic = (struct metric){
+		.id = "traffic", .unit = "1/s", .from_ns = INT64_MIN, .to_ns = INT64_MAX
+	};
+	a->findings = calloc(conditions + metrics + 1, sizeof(*a->findings));
+	a->synthetic = calloc(metrics + 1, sizeof(*a->synthetic));
+	if (!a->findings || !a->synthetic)
+		return false;
+	for (size_t i = 0; i < conditions; i++)
+		a->findings[i].condition = &a->conditions->items[i];
+	for (size_t i = 0; i <= metrics; i++) {
+		const struct metric *m = i < metrics ? &a->metrics->items[i] : &a->traffic;
+
+		name_metric(&a->synthetic[i], m, i < metrics ? "metric" : "traffic");
+		a->findings[conditions + i].condition = &a->synthetic[i];
+		a->findings[conditions + i].metric = m;
+	}
+	return true;
+}
+
 static bool test_all(struct analysis *a, const struct run *run)
 {
+	size_t count = a->conditions->count + (a->metrics ? a->metrics->count : 0) + 1;
 	struct run_progress progress = {
-		.verb = "testing", .unit = "conditions", .total = (double)a->conditions->count
+		.verb = "testing", .unit = "conditions", .total = (double)count
 	};
-	bool ok = true;
+	bool ok = list_findings(a);
 
-	a->findings = calloc(a->conditions->count + 1, sizeof(*a->findings));
-	if (!a->findings)
-		return false;
-	for (size_t i = 0; ok && i < a->conditions->count && !run_stopped(run); i++) {
-		a->findings[i].condition = &a->conditions->items[i];
-		ok = test_whole(&a->findings[i], a);
+	for (size_t i = 0; ok && i < count && !run_stopped(run); i++) {
+		struct finding *f = &a->findings[i];
+
+		ok = f->metric ? family_test_metric(f, a) : family_test(f, a);
 		a->finding_count++;
 		run_progress_at(run, &progress, (double)(i + 1));
 	}
@@ -459,26 +314,31 @@ static bool test_all(struct analysis *a, const struct run *run)
 }
 
 bool analysis_make(struct analysis *a, const struct series *s,
-	const struct condition_list *conditions, const struct series_route *named,
-	int64_t bucket_ns, const struct run *run, struct err *e)
+	const struct condition_list *conditions, const struct metric_list *metrics,
+	const struct series_route *named, int64_t bucket_ns, const struct run *run, struct err *e)
 {
-	*a = (struct analysis){
-		.series = s, .conditions = conditions, .bucket_ns = bucket_ns, .seed = run->seed
-	};
-	if (tested_open(a, named) && test_all(a, run) && rank(a))
+	*a = (struct analysis){ .series = s,
+		.conditions = conditions,
+		.metrics = metrics,
+		.bucket_ns = bucket_ns,
+		.seed = run->seed };
+	if (tested_open(a, named) && cover_init(a) && test_all(a, run) && rank(a))
 		return true;
 	return err_set(e, ERR_ENV, "out of memory");
 }
 
 void analysis_free(struct analysis *a)
 {
-	for (size_t i = 0; i < a->route_count; i++)
+	for (size_t i = 0; i < a->route_count; i++) {
+		free(a->routes[i].covered);
 		tested_close(&a->routes[i]);
+	}
 	for (size_t i = 0; i < a->finding_count; i++) {
 		lineup_free(&a->findings[i].whole);
 		lineup_free(&a->findings[i].rest);
 	}
 	free(a->routes);
 	free(a->findings);
+	free(a->synthetic);
 	*a = (struct analysis){ 0 };
 }

@@ -187,10 +187,10 @@ static struct json *condition_json(const struct analysis *a, const struct findin
 	set_share(m, "smallest_lift", l->smallest_lift);
 	json_set_number(m, "period_s", c->period_ns ? (double)c->period_ns / 1e9 : NAN);
 	json_set_bool(m, "is_regular", c->is_regular);
-	json_set_number(m, "n1", l->n1);
-	json_set_number(m, "k1", l->k1);
-	json_set_number(m, "n0", l->n0);
-	json_set_number(m, "k0", l->k0);
+	json_set_number(m, "n1", l->around.n1);
+	json_set_number(m, "k1", l->around.k1);
+	json_set_number(m, "n0", l->around.n0);
+	json_set_number(m, "k0", l->around.k0);
 	if (f->has_rest) {
 		struct json *rest = json_object();
 

@@ -25,8 +25,8 @@ static double material_share(const struct analysis *a, const struct lineup *l)
 
 static bool lines_up(const struct analysis *a, const struct finding *f, const struct lineup *l)
 {
-	return !f->is_lone && f->q <= VERDICT_LEVEL && l->lift >= lift_min &&
-	       l->hit >= VERDICT_HITS_MIN && !f->lag.is_before &&
+	return !f->is_lone && !f->condition->is_weak && f->q <= VERDICT_LEVEL &&
+	       l->lift >= lift_min && l->hit >= VERDICT_HITS_MIN && !f->lag.is_before &&
 	       (material_share(a, l) >= material || f->p <= VERDICT_STRONG);
 }
 
@@ -57,12 +57,17 @@ void verdict_say_nothing(struct finding *f, const struct lineup *l)
 	f->whole.smallest_lift = smallest;
 	if (!l->evaluable)
 		verdict_say(f, VERDICT_CANNOT_TELL, "%s",
-			l->inside ? "no requests in its windows"
-				  : "no occurrence inside the capture");
-	else if (l->evaluable < VERDICT_HITS_MIN)
+			!l->inside                   ? "no occurrence inside the capture"
+			: l->unobserved == l->inside ? "it falls in time that nobody watched"
+						     : "no requests in its windows");
+	else if (l->evaluable < VERDICT_HITS_MIN && isnan(smallest))
 		verdict_say(f, VERDICT_CANNOT_TELL,
 			"only %zu of its occurrences can be judged, three are needed",
 			l->evaluable);
+	else if (l->evaluable < VERDICT_HITS_MIN)
+		verdict_say(f, VERDICT_CANNOT_TELL,
+			"only %zu of its occurrences can be judged, three are needed; a lift below %.1f could not have been seen",
+			l->evaluable, smallest);
 	else if (l->share > 0.7)
 		verdict_say(f, VERDICT_CANNOT_TELL, "its windows take %.0f %% of the capture",
 			100 * l->share);
@@ -90,7 +95,9 @@ void verdict_judge(struct finding *f, const struct analysis *a)
 		verdict_say(f, VERDICT_SUGGESTIVE,
 			"%zu of %zu occurrences hit, luck alone hits %.1f%s", l->hit, l->evaluable,
 			l->hit_by_luck,
-			l->hit < VERDICT_HITS_MIN ? "; three hits are needed to line up" : "");
+			l->hit < VERDICT_HITS_MIN ? "; three hits are needed to line up"
+			: f->condition->is_weak   ? "; its times are only near the event's"
+						  : "");
 	else if (f->p <= VERDICT_LEVEL && f->lag.is_before)
 		verdict_say(f, VERDICT_NO_EVIDENCE,
 			"the slow time starts %.1f s before it: probably a reaction",
@@ -105,10 +112,9 @@ void verdict_judge(struct finding *f, const struct analysis *a)
 
 /* ---- what happened once */
 
-static const struct spike *shift_in_window(const struct analysis *a, const struct finding *f,
-	const struct occurrence *o, size_t *ret_route)
+static const struct spike *shift_in_window(
+	const struct analysis *a, const struct occurrence *o, size_t *ret_route)
 {
-	(void)f;
 	for (size_t i = 0; i < a->spiking_count; i++) {
 		const struct tested_route *t = &a->routes[i];
 
@@ -134,7 +140,7 @@ static bool judge_shift(struct finding *f, const struct analysis *a)
 	for (size_t i = 0; i < f->condition->count; i++) {
 		const struct occurrence *o = &f->condition->items[i];
 		size_t route;
-		const struct spike *s = shift_in_window(a, f, o, &route);
+		const struct spike *s = shift_in_window(a, o, &route);
 
 		if (!s || o->start_ns < a->series->first_ns)
 			continue;

@@ -18,6 +18,9 @@ void verdict_say(struct finding *f, enum verdict v, const char *fmt, ...) PRINTF
 void verdict_judge(struct finding *f, const struct analysis *a);
 /* One that happened once: suggestive at most. */
 void verdict_judge_lone(struct finding *f, const struct analysis *a);
+/* A metric or the traffic; is_shared: what it shows is gone with the spikes that
+ * conditions explain. */
+void verdict_judge_metric(struct finding *f, const struct analysis *a, bool is_shared);
 /* No evidence or cannot tell: could an effect have been seen? */
 void verdict_say_nothing(struct finding *f, const struct lineup *l);
 
