@@ -1,5 +1,6 @@
 #include "correlate/causes.h"
 
+#include "correlate/events.h"
 #include "correlate/schedule.h"
 
 void causes_init(struct causes *c, struct notes *notes, const struct run *run)
@@ -16,24 +17,19 @@ void causes_free(struct causes *c)
 	event_free(&c->events);
 }
 
-static bool read_events(struct causes *c, const char *path, struct err *e)
+/* One reader for all files: what belongs together may lie in several. */
+static bool read_events(struct causes *c, const struct cli_list *files, struct err *e)
 {
-	struct reach *reach = reach_add(&c->reaches, path, "events");
-	struct err first = { 0 };
-	uint64_t read, bad;
+	struct events_options options = { &c->events, &c->reaches, c->notes, c->zone, c->first_ns,
+		c->last_ns, c->run };
+	struct events *ev = events_new(&options, e);
+	bool ok = ev != NULL;
 
-	if (!event_load(&c->events, path, reach_index(&c->reaches, reach), &read, &bad, &first)) {
-		*e = first;
-		return false;
-	}
-	reach->read = read;
-	reach->bad = bad;
-	reach->first_bad = first;
-	reach->is_assumed = true;
-	notes_bad(c->notes, bad, "events", &first);
-	if (!read && !bad)
-		notes_add(c->notes, "no event in '%s'", path);
-	return true;
+	for (size_t i = 0; ok && i < files->count; i++)
+		ok = events_read(ev, files->items[i], e);
+	ok = ok && events_finish(ev, e);
+	events_free(ev);
+	return ok;
 }
 
 static bool read_crontab(struct causes *c, const char *path, struct err *e)
@@ -63,7 +59,6 @@ struct reader {
 };
 
 static const struct reader readers[] = {
-	{ offsetof(struct cause_files, events), read_events },
 	{ offsetof(struct cause_files, crontabs), read_crontab },
 };
 
@@ -97,6 +92,8 @@ bool causes_read(struct causes *c, const struct cause_files *files, int64_t firs
 	c->first_ns = first_ns;
 	c->last_ns = last_ns;
 	c->zone = files->zone;
+	if (!read_events(c, &files->events, e))
+		return false;
 	for (size_t i = 0; i < LENGTH(readers); i++) {
 		const struct cli_list *list =
 			(const void *)((const char *)files + readers[i].offset);

@@ -1,15 +1,17 @@
 /*
- * event.h - what else happened: dated causes, read from JSON lines.
+ * event.h - what else happened: dated causes, gathered from many sources.
  *
- * {"t", "t_end"?, "kind", "name", "dose"?, "zone"?}; t is RFC 3339 or epoch
- * seconds. An event becomes (part of) the condition "kind:name". Texts live in the
- * list's arena.
+ * An event becomes (part of) the condition "kind:name". Texts live in the list's
+ * arena. Readers of files are in correlate/events.h and its neighbours.
  */
 #ifndef REPROD_EVENT_H
 #define REPROD_EVENT_H
 
 #include "core/base/arena.h"
 #include "core/base/err.h"
+
+#define EVENTS_MAX 1000000
+#define EVENT_NAME_MAX 200 /* bytes of a kind or a name; longer ones are cut */
 
 struct event {
 	int64_t start_ns;
@@ -23,24 +25,24 @@ struct event {
 };
 
 struct event_list {
-	struct event *items; /* sorted by start */
+	struct event *items; /* sorted by start after event_sort() */
 	size_t count, cap;
-	uint64_t refused; /* beyond the cap of one million */
+	uint64_t refused; /* beyond EVENTS_MAX */
 	struct arena arena;
 };
 
-/* Appends and sorts. A line that is no event (a time without zone above all) is
- * counted in ret_bad and the first is told in *e, also when others were read; false
- * when the file could not be read or had only bad lines. An empty file is no failure:
- * it says that nothing happened. "-" is stdin. */
-bool event_load(struct event_list *list, const char *path, uint16_t source, uint64_t *ret_read,
-	uint64_t *ret_bad, struct err *e) MUST_USE;
 /* Copies it in, kind and name too; list->items must be sorted afterwards with
  * event_sort(). False when out of memory; beyond the cap it is counted. */
 bool event_append(struct event_list *list, const struct event *event) MUST_USE;
 void event_sort(struct event_list *list);
+/* Keeps one of events that are the same in kind, name, times and dose, and one of a job's
+ * run that two sources tell within a second, one of them in whole seconds. Returns how
+ * many went. Sorts. */
+uint64_t event_unique(struct event_list *list);
 /* False for control characters (C0, DEL, and C1 in UTF-8): names reach terminals. */
 bool event_name_is_plain(struct slice name);
+/* The list's arena, for texts that live as long as it does. */
+struct arena *event_arena(struct event_list *list);
 void event_free(struct event_list *list);
 
 #endif

@@ -1,123 +1,106 @@
 #include "tests/lib/unit.h"
 
 #include <math.h>
-#include <unistd.h>
 
 #include "core/model/event.h"
 
-struct loaded {
-	struct event_list list;
-	uint64_t read, bad;
-	struct err e;
-	bool ok;
-};
-
-static void load(struct loaded *l, const char *text)
+static void add(struct event_list *l, const char *name, int64_t start_ns, int64_t end_ns,
+	double dose, uint16_t source)
 {
-	char path[] = "/tmp/reprod-event-XXXXXX";
-	int fd = mkstemp(path);
+	struct event event = { .start_ns = start_ns,
+		.end_ns = end_ns ? end_ns : start_ns,
+		.has_end = end_ns != 0,
+		.kind = "job",
+		.name = name,
+		.dose = dose,
+		.source = source };
 
-	*l = (struct loaded){ 0 };
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	l->ok = event_load(&l->list, path, 0, &l->read, &l->bad, &l->e);
-	unlink(path);
-}
-
-static void times_have_many_spellings(void **state)
-{
-	struct loaded l;
-
-	(void)state;
-	load(&l,
-		"{\"t\": \"2026-11-30T12:00:00.250Z\", \"kind\": \"job\", \"name\": \"a\"}\n"
-		"\n"
-		"{\"t\": \"2026-11-30T14:00:00.250+02:00\", \"kind\": \"job\", \"name\": \"b\"}\n"
-		"{\"t\": 1796040000.25, \"t_end\": 1796040001.5, \"kind\": \"job\", \"name\": \"c\", \"dose\": 3}\n"
-		"{\"t\": \"1796040000.25\", \"kind\": \"job\", \"name\": \"d\"}\n"
-		"{\"t\": \"2026-11-30 13:00:00.25\", \"zone\": \"+01:00\", \"kind\": \"job\", \"name\": \"e\"}\r\n");
-	assert_true(l.ok);
-	assert_int_equal(l.read, 5);
-	for (size_t i = 0; i < 5; i++)
-		assert_int_equal(l.list.items[i].start_ns, INT64_C(1796040000250000000));
-	assert_string_equal(l.list.items[2].name, "c");
-	assert_true(l.list.items[2].has_end && l.list.items[2].dose == 3);
-	assert_int_equal(l.list.items[2].end_ns, INT64_C(1796040001500000000));
-	assert_true(!l.list.items[0].has_end && isnan(l.list.items[0].dose));
-	event_free(&l.list);
-}
-
-static void a_time_without_zone_is_refused_with_its_line(void **state)
-{
-	struct loaded l;
-
-	(void)state;
-	load(&l, "{\"t\": 1, \"kind\": \"job\", \"name\": \"a\"}\n"
-		 "{\"t\": \"2026-11-30T12:00:00\", \"kind\": \"job\", \"name\": \"a\"}\n");
-	assert_true(l.ok);
-	assert_int_equal(l.read, 1);
-	assert_int_equal(l.bad, 1);
-	assert_non_null(strstr(l.e.where, "line 2"));
-	assert_non_null(strstr(l.e.what, "no zone"));
-	assert_non_null(strstr(l.e.hint, "RFC 3339"));
-	event_free(&l.list);
-}
-
-static void bad_lines_are_counted_and_only_bad_ones_fail(void **state)
-{
-	static const char *const bad[] = { "nonsense", "{\"t\": 1", "[]",
-		"{\"kind\": \"a\", \"name\": \"b\"}", "{\"t\": 1, \"name\": \"b\"}",
-		"{\"t\": 1, \"kind\": \"a\"}", "{\"t\": 1, \"kind\": \"\", \"name\": \"b\"}",
-		"{\"t\": \"soon\", \"kind\": \"a\", \"name\": \"b\"}",
-		"{\"t\": 1e300, \"kind\": \"a\", \"name\": \"b\"}",
-		"{\"t\": 2, \"t_end\": 1, \"kind\": \"a\", \"name\": \"b\"}" };
-	struct loaded l;
-
-	(void)state;
-	for (size_t i = 0; i < LENGTH(bad); i++) {
-		load(&l, bad[i]);
-		assert_false(l.ok);
-		assert_int_equal(l.bad, 1);
-		assert_int_equal(l.e.kind, ERR_INPUT);
-		assert_non_null(strstr(l.e.where, "line 1"));
-		event_free(&l.list);
-	}
-}
-
-static void an_empty_file_says_that_nothing_happened(void **state)
-{
-	struct loaded l;
-
-	(void)state;
-	load(&l, "\n");
-	assert_true(l.ok);
-	assert_int_equal(l.read + l.bad, 0);
-	event_free(&l.list);
-	event_free(&l.list);
+	assert_true(event_append(l, &event));
 }
 
 static void events_are_sorted_whatever_their_order(void **state)
 {
-	struct loaded l;
+	struct event_list l = { 0 };
 
 	(void)state;
-	load(&l,
-		"{\"t\": 3, \"kind\": \"a\", \"name\": \"x\"}\n{\"t\": 1, \"kind\": \"a\", \"name\": \"x\"}\n"
-		"{\"t\": 2, \"kind\": \"a\", \"name\": \"x\"}\n");
+	add(&l, "x", 3, 0, NAN, 0);
+	add(&l, "x", 1, 0, NAN, 0);
+	add(&l, "x", 2, 0, NAN, 0);
+	event_sort(&l);
 	for (size_t i = 0; i < 3; i++)
-		assert_int_equal(l.list.items[i].start_ns, (int64_t)(i + 1) * NS_PER_S);
-	event_free(&l.list);
+		assert_int_equal(l.items[i].start_ns, i + 1);
+	event_free(&l);
+	event_free(&l);
+}
+
+static void what_was_told_twice_counts_once(void **state)
+{
+	struct event_list l = { 0 };
+
+	(void)state;
+	add(&l, "a", 1, 2, NAN, 0);
+	add(&l, "b", 1, 2, NAN, 0); /* another job */
+	add(&l, "a", 1, 2, NAN, 1);
+	add(&l, "a", 1, 2, 7, 0); /* another dose: not the same */
+	add(&l, "a", 1, 3, NAN, 0);
+	assert_int_equal(event_unique(&l), 1);
+	assert_int_equal(l.count, 4);
+	assert_int_equal(event_unique(&l), 0);
+	event_free(&l);
+}
+
+static void a_run_told_in_seconds_and_in_microseconds_is_one(void **state)
+{
+	struct event_list l = { 0 };
+
+	(void)state;
+	add(&l, "a", 5 * NS_PER_S, 0, NAN, 0);
+	add(&l, "a", 5 * NS_PER_S + 123456000, 9 * NS_PER_S, NAN, 1);
+	/* One source tells two runs a second: both happened. */
+	add(&l, "b", 5 * NS_PER_S, 0, NAN, 0);
+	add(&l, "b", 5 * NS_PER_S + 123456000, 0, NAN, 0);
+	/* Neither is in whole seconds. */
+	add(&l, "c", 5 * NS_PER_S + 1, 0, NAN, 0);
+	add(&l, "c", 5 * NS_PER_S + 2, 0, NAN, 1);
+	assert_int_equal(event_unique(&l), 1);
+	assert_int_equal(l.count, 5);
+	for (size_t i = 0; i < l.count; i++)
+		if (strcmp(l.items[i].name, "a") == 0)
+			assert_true(l.items[i].has_end); /* the one that tells more */
+	event_free(&l);
+}
+
+static void long_names_are_cut_between_characters(void **state)
+{
+	struct event_list l = { 0 };
+	char name[EVENT_NAME_MAX + 40];
+
+	(void)state;
+	memset(name, 'x', sizeof(name));
+	memcpy(name + EVENT_NAME_MAX - 1, "\xc3\xa9", 2);
+	name[sizeof(name) - 1] = '\0';
+	add(&l, name, 1, 0, NAN, 0);
+	assert_int_equal(strlen(l.items[0].name), EVENT_NAME_MAX - 1);
+	event_free(&l);
+}
+
+static void names_with_control_characters_are_not_plain(void **state)
+{
+	(void)state;
+	assert_true(event_name_is_plain(SLICE("nightly caf\xc3\xa9")));
+	assert_false(event_name_is_plain(SLICE("a\x1b[31m")));
+	assert_false(event_name_is_plain(SLICE("a\x7f")));
+	assert_false(event_name_is_plain(SLICE("a\xc2\x9b")));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(times_have_many_spellings),
-		cmocka_unit_test(a_time_without_zone_is_refused_with_its_line),
-		cmocka_unit_test(bad_lines_are_counted_and_only_bad_ones_fail),
-		cmocka_unit_test(an_empty_file_says_that_nothing_happened),
 		cmocka_unit_test(events_are_sorted_whatever_their_order),
+		cmocka_unit_test(what_was_told_twice_counts_once),
+		cmocka_unit_test(a_run_told_in_seconds_and_in_microseconds_is_one),
+		cmocka_unit_test(long_names_are_cut_between_characters),
+		cmocka_unit_test(names_with_control_characters_are_not_plain),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
