@@ -120,6 +120,24 @@ static double missing_ticks(
 	return 2 * fmin(bucket, spread / ((double)k->slow - 1));
 }
 
+/* Where a bucket holds few requests some episodes cannot be seen, but all their requests
+ * are counted: the share of slow ones, by what it is within the spikes. */
+static double share_by_requests(const struct spike_list *list, const struct view *v, int64_t until)
+{
+	struct view_sum all = view_sum(v, (struct span){ v->first_tick, until });
+	double n = 0, slow = 0;
+
+	for (size_t i = 0; i < list->count && !v->base.is_floored; i++) {
+		/* A span that begins and ends with a slow one has that one for free. */
+		n += (double)list->items[i].n - 1;
+		slow += (double)list->items[i].slow - 1;
+	}
+	if (n <= 0 || slow / n < 2 * list->quiet_rate || all.n <= 0 ||
+		all.n > QUANTILE_P99_MIN * (double)v->buckets.count)
+		return 0;
+	return (all.slow / all.n - list->quiet_rate) / (slow / n - list->quiet_rate);
+}
+
 /* Each instant once: a level shift may hold spikes of its own. */
 static void set_duty(struct spike_list *list, const struct view *v, const struct slow_list *slow)
 {
@@ -136,6 +154,10 @@ static void set_duty(struct spike_list *list, const struct view *v, const struct
 				((double)(span.to_tick - span.from_tick) +
 					missing_ticks(&list->items[i], v, slow));
 	}
+	double asked = (double)(until - all.from_tick);
+	double share = share_by_requests(list, v, until);
+
+	held = fmax(held, share * view_observed(v, (struct span){ all.from_tick, until }) * asked);
 	if (until < all.to_tick)
 		held += view_observed(v, (struct span){ until, all.to_tick }) *
 			(double)(all.to_tick - until);
@@ -244,6 +266,7 @@ bool spike_find(struct spike_list *list, const struct view *v)
 		return true;
 	if (slow_collect(&slow, v) && trial_find(&found, v, &slow)) {
 		list->one_connection = found.one_connection;
+		list->quiet_rate = found.rate;
 		ok = keep(list, v, &slow, found.items, found.count) &&
 		     list_anecdotes(list, v, &slow);
 	}

@@ -40,6 +40,7 @@ struct spike_list {
 	struct anecdote *anecdote; /* the largest of them, by start */
 	size_t anecdote_count;
 	uint64_t one_connection; /* trials not used for having come over one connection */
+	double quiet_rate; /* slow requests per request in quiet time */
 	double duty; /* share of the observed time that is slow, level shifts included */
 	uint64_t refused; /* spikes beyond the cap */
 };

@@ -7,7 +7,7 @@
 
 enum { ROUNDS = 6, WIDE_BELOW = 100, FOLLOW = 5 };
 
-static const double false_share = 0.01, flag_p = 1e-4, tail = 0.01;
+static const double false_share = 0.01, flag_p = 1e-3, tail = 0.01, chi_most = 9;
 static const int64_t widths[] = { 1, 3, 10, 30 }; /* in buckets */
 
 struct trial {
@@ -53,7 +53,8 @@ static double rate_of(const struct trial *trials, size_t count)
 	return fmin(tail, (slow + 0.5) / (n + 1));
 }
 
-/* Pearson's dispersion of what is not flagged, per request. */
+/* Pearson's dispersion of what is not flagged, per request. Three deviations count as
+ * three: what is looked for must not raise its own bar. */
 static double clump_of(const struct trial *trials, size_t count, const struct null *null)
 {
 	double chi = 0, mean = 0, used = 0, spread = null->is_floored ? 1 : 1 - null->rate;
@@ -63,7 +64,7 @@ static double clump_of(const struct trial *trials, size_t count, const struct nu
 
 		if (trials[i].is_near || expected <= 0)
 			continue;
-		chi += d * d / (expected * spread);
+		chi += fmin(chi_most, d * d / (expected * spread));
 		mean += null->is_floored ? expected : trials[i].n - 1;
 		used++;
 	}
