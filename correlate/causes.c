@@ -92,6 +92,7 @@ bool causes_read(struct causes *c, const struct cause_files *files, int64_t firs
 	c->first_ns = first_ns;
 	c->last_ns = last_ns;
 	c->zone = files->zone;
+	c->header_file = files->header_file;
 	if (!read_events(c, &files->events, e))
 		return false;
 	for (size_t i = 0; i < LENGTH(readers); i++) {

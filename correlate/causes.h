@@ -20,6 +20,7 @@
 struct cause_files {
 	struct cli_list events, crontabs, schedules, git, pglogs, stats, metrics;
 	const char *zone; /* of schedules and of logs without one; NULL: not given */
+	const char *header_file; /* for the servers asked */
 };
 
 struct causes {
@@ -28,7 +29,7 @@ struct causes {
 	struct metric_list metrics;
 	struct reach_list reaches;
 	struct notes *notes; /* the command's */
-	const char *zone;
+	const char *zone, *header_file;
 	int64_t first_ns, last_ns; /* of the traffic: what schedules are expanded over */
 	const struct run *run;
 };

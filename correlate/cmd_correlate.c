@@ -7,6 +7,7 @@
 #include "correlate/cmd_watch.h"
 #include "correlate/correlate.h"
 #include "correlate/input.h"
+#include "correlate/remote.h"
 #include "correlate/report.h"
 
 enum { DEFAULT_SEED = 1 };
@@ -34,6 +35,7 @@ static void work_init(struct work *w, const struct run *r)
 	notes_init(&w->notes);
 	causes_init(&w->causes, &w->notes, r);
 	w->input.series = &w->series;
+	w->input.notes = &w->notes;
 }
 
 static void work_free(struct work *w)
@@ -63,11 +65,19 @@ static bool refuse_input(const struct input *in, const char *path, struct err *e
 	return err_hint(e, "was there traffic while it was captured?");
 }
 
+/* What inputs are called from here on: passwords in addresses are in no output. */
+static void name_inputs(struct work *w, struct cli_operands ops)
+{
+	for (size_t i = 0; i < ops.count; i++)
+		ops.items[i] = remote_name(&w->notes.texts, ops.items[i]);
+}
+
 static bool read_inputs(struct work *w, struct run *r, struct cli_operands ops, struct err *e)
 {
 	for (size_t i = 0; i < ops.count; i++)
 		if (!input_read(&w->input, ops.items[i], r, e))
 			return false;
+	name_inputs(w, ops);
 	input_notes(&w->input, &w->notes);
 	if (series_finish(&w->series))
 		return true;
@@ -202,6 +212,7 @@ static enum outcome correlate_main(
 	}
 	work_init(&w, r);
 	r->seed = (uint64_t)args->seed;
+	w.input.header_file = args->causes.header_file;
 	enum outcome outcome = correlate(&w, r, args, ops, e);
 	bool was_stopped = run_stopped(r) && outcome != OUTCOME_FAILED;
 	work_free(&w);
@@ -231,6 +242,8 @@ static const struct cli_option options[] = {
 		"test only this route: a fragment of its text, or its fingerprint" },
 	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",
 		"width of the buckets (an eighth of the shortest regular period, 1 s to 60 s)" },
+	{ "header-file", 'H', CLI_TEXT, AT(causes.header_file), "FILE",
+		"lines 'Name: value' for the servers asked, such as a token" },
 	{ "seed", 's', CLI_INT, AT(seed), "N", "of the shifts; same seed, same bytes (1)" },
 	{ "output", 'o', CLI_TEXT, AT(output), "FILE", "write the JSON document there as well" },
 	{ 0 },
@@ -244,8 +257,11 @@ const struct cli_command correlate_command = {
 	.usage = "correlate INPUT... [--events F.jsonl]... [--crontab F]... [options]",
 	.notes =
 		"INPUT is a capture (.rcap), CSV or JSON lines with t, route, ms and status; '-' is\n"
-		"stdin. Verdicts: 'lines up', 'suggestive', 'no evidence' and 'cannot tell'; none\n"
-		"of them is a cause: that takes an experiment ('reprod recipe').\n"
+		"stdin; or a server: sql:DSN?query=SELECT t, route, ms FROM ... (or table=),\n"
+		"clickhouse:URL?query=..., prometheus:URL?query=NAME_bucket&from=-6h&route=LABEL;\n"
+		"docs/formats/remote.md tells the rest. Verdicts: 'lines up', 'suggestive', 'no\n"
+		"evidence' and 'cannot tell'; none of them is a cause: that takes an experiment\n"
+		"('reprod recipe').\n"
 		"Exit codes: 0 something lines up (or no events were given), 1 nothing does,\n"
 		"6 suggestive only, or too little data to tell.",
 	.options = options,

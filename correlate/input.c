@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "correlate/input_private.h"
+#include "correlate/remote.h"
 
 enum { SNIFF = 4096, DIGEST_BYTES = 64 << 10 };
 
@@ -22,17 +23,21 @@ static bool is_pcap(const unsigned char *p, size_t n)
 	return false;
 }
 
-static bool is_url(const char *path, struct err *e)
+/* A server's answer instead of a file. */
+static bool read_remote(struct input *in, const char *path, const struct run *run, struct err *e)
 {
-	static const char *const schemes[] = { "sql:", "prometheus:", "clickhouse:" };
+	const struct remote remote = {
+		.run = run, .header_file = in->header_file, .notes = in->notes
+	};
+	struct remote_counts counts;
 
-	for (size_t i = 0; i < LENGTH(schemes); i++)
-		if (strncmp(path, schemes[i], strlen(schemes[i])) == 0) {
-			err_set(e, ERR_USAGE, "this version cannot read from '%s'", schemes[i]);
-			err_hint(e, "export t, route, ms as CSV or JSON lines");
-			return true;
-		}
-	return false;
+	if (!remote_read(in->series, path, &remote, &counts, e))
+		return false;
+	in->read += counts.read;
+	in->bad += counts.bad;
+	if (!in->first_bad.kind)
+		in->first_bad = counts.first_bad;
+	return true;
 }
 
 /* ---- files given twice */
@@ -138,8 +143,8 @@ bool input_read(struct input *in, const char *path, const struct run *run, struc
 	bool is_stdin = strcmp(path, "-") == 0, ok;
 	struct stat st;
 
-	if (is_url(path, e))
-		return false;
+	if (remote_is_series(path))
+		return read_remote(in, path, run, e);
 	int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return err_os(e, ERR_INPUT, errno, "could not open '%s'", path);

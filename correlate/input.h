@@ -1,5 +1,5 @@
 /*
- * input.h - latency in: capture files, CSV and JSON lines, into one series.
+ * input.h - latency in: capture files, CSV, JSON lines and servers, into one series.
  *
  * What a file is, is told by its first bytes, gzip, zstd and bzip2 around it too.
  * docs/formats/latencies.md says what lines may look like. Lines that cannot be read are
@@ -24,6 +24,8 @@ struct input_file {
 
 struct input {
 	struct series *series;
+	struct notes *notes; /* for what servers say; may be NULL */
+	const char *header_file; /* for servers; NULL: none */
 	const struct zone *zone; /* of local times in CSV and JSON; NULL: they are refused */
 	uint64_t read, bad; /* requests, and lines that are none */
 	uint64_t gap; /* requests with packets missing inside: their latency is doubtful */

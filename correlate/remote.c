@@ -115,7 +115,7 @@ const char *remote_name(struct arena *arena, const char *path)
 	kept = arena_copy(arena, buf_slice(&name)).p;
 	remote_url_free(&u);
 	buf_free(&name);
-	return kept;
+	return kept ? kept : k->word;
 }
 
 /* ---- questions */

@@ -37,8 +37,8 @@ struct remote_counts {
 bool remote_is_series(const char *path);
 bool remote_is_metric(const char *path);
 bool remote_is_events(const char *path);
-/* A path as it is, a source above without credentials and query texts: in arena, NULL when
- * out of memory. */
+/* A path as it is, a source above without credentials and query texts: in arena, or
+ * only its word when that is full. */
 const char *remote_name(struct arena *arena, const char *path);
 /* Adds its requests; false when nothing could be read. */
 bool remote_read(struct series *s, const char *path, const struct remote *remote,
