@@ -38,11 +38,13 @@ static bool overlaps(const struct finding *f, struct span s)
 	return at < f->condition->count && f->whole.spans[at].from_tick < s.to_tick;
 }
 
-static bool starts_in(const struct finding *f, struct span s)
+/* blur: a lone slow request may have come up to a bucket before the spike proper. */
+static bool starts_in(const struct finding *f, struct span s, int64_t blur)
 {
 	size_t at = first_open(f, s.from_tick);
 
-	return at < f->condition->count && f->whole.spans[at].from_tick <= s.from_tick;
+	return at < f->condition->count && f->whole.spans[at].from_tick <= s.from_tick + blur &&
+	       f->whole.spans[at].from_tick < s.to_tick;
 }
 
 /* On whichever route: what a condition covers there is covered too. */
@@ -53,7 +55,7 @@ static void mark(struct analysis *a, const struct finding *f)
 
 		for (size_t i = 0; i < t->spikes.count; i++) {
 			const struct spike *s = &t->spikes.items[i];
-			bool is_in = s->kind == SPIKE_LEVEL_SHIFT ? starts_in(f, s->span)
+			bool is_in = s->kind == SPIKE_LEVEL_SHIFT ? starts_in(f, s->span, 0)
 								  : overlaps(f, s->span);
 
 			t->covered[i] |= is_in;
@@ -66,6 +68,7 @@ void cover_measure(struct finding *f, struct analysis *a)
 {
 	const struct tested_route *t = &a->routes[f->route];
 	const struct lineup *l = &f->whole;
+	int64_t blur = a->bucket_ns / a->series->tick_ns;
 	size_t inside = 0;
 
 	f->trigger = l->evaluable ? (double)l->hit / (double)l->evaluable : NAN;
@@ -73,7 +76,7 @@ void cover_measure(struct finding *f, struct analysis *a)
 		return;
 	mark(a, f);
 	for (size_t i = 0; i < t->spikes.count; i++)
-		inside += starts_in(f, t->spikes.items[i].span);
+		inside += starts_in(f, t->spikes.items[i].span, blur);
 	f->coverage = t->spikes.count ? (double)inside / (double)t->spikes.count : 0;
 	f->coverage_time = t->lost_s > 0 ? fmin(1, l->lost_s / t->lost_s) : 0;
 }

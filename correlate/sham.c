@@ -31,17 +31,19 @@ bool sham_measure(
 	struct sham *ret, const struct view *v, const struct condition *c, const struct lineup *l)
 {
 	int64_t period = c->period_ns / v->series->tick_ns;
+	int64_t window = l->evaluable ? (int64_t)(l->around.taken_ticks / (double)l->evaluable) : 0;
+	int64_t room = period - 2 * window;
 	struct span *moved;
 
 	*ret = (struct sham){ .best_lift = NAN };
-	if (period < SHAMS + 1 || !l->evaluable)
+	if (room < SHAMS + 1 || !l->evaluable)
 		return true;
 	moved = calloc(c->count + 1, sizeof(*moved));
 	if (!moved)
 		return false;
 	bool ok = true;
-	for (int64_t k = 1; ok && k <= SHAMS; k++) {
-		size_t count = move(moved, c, l, period * k / (SHAMS + 1));
+	for (int64_t k = 0; ok && k < SHAMS; k++) {
+		size_t count = move(moved, c, l, window + room * k / (SHAMS - 1));
 		struct lift sham;
 
 		ok = lift_compare(&sham, v, moved, NULL, count, l->seen);

@@ -1,9 +1,10 @@
 /*
  * sham.h - the same schedule at other phases: how many do as well?
  *
- * Twenty copies of the windows, moved by k/21 of the period (k = 1 to 20), each given
- * its lift. It needs no p-value to be understood: "0 of 20 other phases reach it".
- * A condition without two occurrences has no period and no shams.
+ * Twenty copies of the windows, moved by one window up to a period less one window, so
+ * that none overlaps the real ones, each given its lift. It needs no p-value to be
+ * understood: "0 of 20 other phases reach it". A condition without two occurrences, or
+ * whose windows take half of its period, has no shams.
  */
 #ifndef REPROD_CORRELATE_SHAM_H
 #define REPROD_CORRELATE_SHAM_H
