@@ -1,6 +1,7 @@
 #include "correlate/causes.h"
 
 #include "correlate/events.h"
+#include "correlate/remote.h"
 #include "correlate/schedule.h"
 
 void causes_init(struct causes *c, struct notes *notes, const struct run *run)
@@ -17,6 +18,55 @@ void causes_free(struct causes *c)
 	event_free(&c->events);
 }
 
+static struct remote remote_of(const struct causes *c)
+{
+	return (struct remote){ .run = c->run,
+		.header_file = c->header_file,
+		.notes = c->notes,
+		.first_ns = c->first_ns,
+		.last_ns = c->last_ns };
+}
+
+static bool ask_events(struct causes *c, struct events *ev, const char *path, struct err *e)
+{
+	const struct remote remote = remote_of(c);
+	const char *name = remote_name(&c->notes->texts, path);
+	struct buf text = { 0 };
+	bool is_cut, ok;
+
+	buf_init(&text, (size_t)256 << 20);
+	ok = remote_fetch_events(&text, path, &remote, &is_cut, e) &&
+	     events_read_text(ev, name, "grafana", buf_slice(&text), e);
+	if (ok && is_cut)
+		notes_lack(c->notes,
+			"%s: more annotations end at one instant than could be asked for", name);
+	buf_free(&text);
+	return ok;
+}
+
+static bool read_metric(struct causes *c, const char *path, struct err *e)
+{
+	const struct remote remote = remote_of(c);
+	struct remote_counts counts;
+
+	if (!remote_is_metric(path)) {
+		err_set(e, ERR_USAGE, "'%s' is no source of metrics", path);
+		return err_hint(
+			e, "prometheus:URL?query=..., or prometheus:FILE with a saved answer");
+	}
+	struct reach *reach =
+		reach_add(&c->reaches, remote_name(&c->notes->texts, path), "prometheus");
+	if (!remote_read_metric(&c->metrics, path, &remote, &counts, e))
+		return false;
+	reach->read = counts.read;
+	reach->bad = counts.bad;
+	reach->first_bad = counts.first_bad;
+	reach->from_ns = counts.first_ns;
+	reach->to_ns = counts.last_ns;
+	notes_bad(c->notes, counts.bad, "points", &counts.first_bad);
+	return true;
+}
+
 /* One reader for all files: what belongs together may lie in several. */
 static bool read_events(struct causes *c, const struct cli_list *files, struct err *e)
 {
@@ -26,7 +76,8 @@ static bool read_events(struct causes *c, const struct cli_list *files, struct e
 	bool ok = ev != NULL;
 
 	for (size_t i = 0; ok && i < files->count; i++)
-		ok = events_read(ev, files->items[i], e);
+		ok = remote_is_events(files->items[i]) ? ask_events(c, ev, files->items[i], e)
+						       : events_read(ev, files->items[i], e);
 	ok = ok && events_finish(ev, e);
 	events_free(ev);
 	return ok;
@@ -60,6 +111,7 @@ struct reader {
 
 static const struct reader readers[] = {
 	{ offsetof(struct cause_files, crontabs), read_crontab },
+	{ offsetof(struct cause_files, metrics), read_metric },
 };
 
 /* What is dropped is said: an answer about some of the causes is no answer about all. */

@@ -53,7 +53,8 @@ bool remote_is_events(const char *path)
 {
 	const struct kind *k = kind_of(path);
 
-	return k && k->events;
+	/* "grafana:FILE" is a file, its format forced. */
+	return k && k->events && strncmp(path + strlen(k->word), "http", 4) == 0;
 }
 
 /* ---- what a source is called */

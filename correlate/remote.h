@@ -31,6 +31,7 @@ struct remote_counts {
 	uint64_t read; /* requests, points or events */
 	uint64_t bad; /* rows or points that are none */
 	struct err first_bad;
+	int64_t first_ns, last_ns; /* of points */
 };
 
 /* Starts with one of the words above. */

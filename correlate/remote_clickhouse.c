@@ -91,7 +91,7 @@ static const char head[] =
 	"SELECT t, route, us, bad, toInt64(floor(log2(us + 0.5))) AS e FROM ("
 	"SELECT if(abs(s) < 9e9, s, NULL) AS t, route, bad,"
 	" if(m >= 0 AND m <= " REMOTE_LATENCY_MAX_MS ", toInt64(least("
-	"floor((floor(m * 1e6 + 0.5) + 500) / 1000), 4398046511103)), NULL) AS us"
+	"floor((floor(m * 1e6 + 0.5) + 500) / 1000), 4398046511103.0)), NULL) AS us"
 	" FROM (SELECT toFloat64(t) AS s, toString(route) AS route, toFloat64(ms) AS m, %s AS bad FROM (";
 static const char tail[] = ")) GROUP BY k, route, bin ORDER BY k, route, bin FORMAT TabSeparated";
 

@@ -90,6 +90,8 @@ static void add_points(struct reader *r, struct metric *m, const struct json *va
 			r->counts->bad++;
 			continue;
 		}
+		r->counts->first_ns = t_ns < r->counts->first_ns ? t_ns : r->counts->first_ns;
+		r->counts->last_ns = t_ns > r->counts->last_ns ? t_ns : r->counts->last_ns;
 		/* NaN is how a metric says nothing. */
 		if (!isfinite(v))
 			continue;
@@ -159,6 +161,8 @@ bool remote_metric_read(struct metric_list *list, const struct remote_url *url,
 	enum step step = STEP_FAIL;
 	bool ok;
 
+	ret->first_ns = INT64_MAX;
+	ret->last_ns = INT64_MIN;
 	arena_init(&r.arena, (size_t)4 << 20);
 	table_init(&r.last, METRICS_MAX);
 	if (set_up(&r, remote, e))

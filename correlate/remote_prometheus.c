@@ -345,10 +345,9 @@ static bool find_kind(struct reader *r, const char *query, int64_t *step_ns, str
 /* A plain selector would see a sample for five minutes after the last: gaps want it fresh. */
 static void make_query(struct reader *r, const char *query, int64_t step_ns)
 {
-	if (r->histograms.scale > 0 || !remote_labels_is_selector(query))
-		buf_add_text(&r->query, query);
-	else
-		buf_addf(&r->query, "last_over_time(%s[%lldms])", query,
+	buf_add_text(&r->query, query);
+	if (r->histograms.scale == 0 && remote_labels_is_selector(query))
+		buf_addf(&r->query, " and present_over_time(%s[%lldms])", query,
 			(long long)(2 * step_ns / NS_PER_MS));
 }
 
