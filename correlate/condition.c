@@ -174,10 +174,17 @@ static void set_windows(struct condition *c, int64_t span_ns)
 	}
 }
 
-static struct condition *twin(struct condition_list *list, const struct condition *of)
+/* Of whatever dialect: all but events are schedules. */
+static bool is_schedule(const struct condition *c)
+{
+	return strcmp(c->dialect, "event") != 0;
+}
+
+/* The logged runs of a schedule's job. */
+static struct condition *runs_of(struct condition_list *list, const struct condition *schedule)
 {
 	for (size_t i = 0; i < list->count; i++)
-		if (&list->items[i] != of && strcmp(list->items[i].id, of->id) == 0)
+		if (!is_schedule(&list->items[i]) && strcmp(list->items[i].id, schedule->id) == 0)
 			return &list->items[i];
 	return NULL;
 }
@@ -187,7 +194,7 @@ static void merge_schedules(struct condition_list *list, int64_t first_ns, int64
 {
 	for (size_t i = 0; i < list->count; i++) {
 		struct condition *c = &list->items[i];
-		struct condition *log = strcmp(c->dialect, "cron") == 0 ? twin(list, c) : NULL;
+		struct condition *log = is_schedule(c) ? runs_of(list, c) : NULL;
 
 		if (!log) {
 			if (!c->scheduled)

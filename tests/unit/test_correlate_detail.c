@@ -314,6 +314,29 @@ static void a_surge_of_traffic_lines_up(void **state)
 	world_free(&w);
 }
 
+static void logged_runs_are_preferred_to_any_schedule(void **state)
+{
+	static const char *const dialects[] = { "cron", "systemd", "kubernetes" };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(dialects); i++) {
+		struct world w;
+		struct condition *c;
+
+		world_init(&w, 13);
+		c = condition_get(&w.conditions, "job", "load", dialects[i]);
+		for (double t = 0; t < span; t += 600)
+			assert_true(condition_add_time(c, world_ns(t), world_ns(t), false));
+		world_job(&w, "load", 600, 130, 5, span);
+		condition_list_finish(&w.conditions, world_ns(0), world_ns(span));
+		assert_int_equal(w.conditions.count, 1);
+		assert_string_equal(w.conditions.items[0].dialect, "event");
+		assert_int_equal(w.conditions.items[0].scheduled, 12);
+		assert_int_equal(w.conditions.items[0].confirmed, 12);
+		world_free(&w);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -329,6 +352,7 @@ int main(void)
 		cmocka_unit_test(weak_events_are_suggestive_at_most),
 		cmocka_unit_test(a_metric_lines_up_and_the_traffic_does_not),
 		cmocka_unit_test(a_surge_of_traffic_lines_up),
+		cmocka_unit_test(logged_runs_are_preferred_to_any_schedule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
