@@ -3,6 +3,7 @@
 #include "correlate/events.h"
 #include "correlate/remote.h"
 #include "correlate/schedule.h"
+#include "correlate/stats_read.h"
 
 void causes_init(struct causes *c, struct notes *notes, const struct run *run)
 {
@@ -104,6 +105,21 @@ static bool read_crontab(struct causes *c, const char *path, struct err *e)
 	return true;
 }
 
+static bool read_stats(struct causes *c, const char *path, struct err *e)
+{
+	struct reach *reach = reach_add(&c->reaches, path, "statistics");
+	struct stats_report report;
+
+	if (!stats_read(path, c->first_ns, c->last_ns, reach_index(&c->reaches, reach), &c->metrics,
+		    &c->events, &report, e))
+		return false;
+	reach->from_ns = report.first_ns;
+	reach->to_ns = report.last_ns;
+	reach->read = report.events;
+	stats_notes(&report, path, c->notes);
+	return true;
+}
+
 struct reader {
 	size_t offset; /* of the list in struct cause_files */
 	bool (*read)(struct causes *c, const char *path, struct err *e);
@@ -111,6 +127,7 @@ struct reader {
 
 static const struct reader readers[] = {
 	{ offsetof(struct cause_files, crontabs), read_crontab },
+	{ offsetof(struct cause_files, stats), read_stats },
 	{ offsetof(struct cause_files, metrics), read_metric },
 };
 

@@ -239,6 +239,8 @@ static const struct cli_option options[] = {
 		"schedules; each line becomes job:NAME" },
 	{ "metric", 'm', CLI_LIST, AT(causes.metrics), "SOURCE",
 		"numbers over time: prometheus:URL?query=..., or prometheus:FILE (a saved answer)" },
+	{ "stats", 0, CLI_LIST, AT(causes.stats), "FILE|DIR",
+		"what 'correlate watch' recorded: metrics, vacuums, checkpoints, restarts" },
 	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME", "time zone of the crontabs (UTC), and of times that have none" },
 	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
 		"test only this route: a fragment of its text, or its fingerprint" },
