@@ -241,7 +241,7 @@ bool series_finish(struct series *s)
 	int64_t tick_ns = s->tick_ns;
 
 	while ((s->last_ns - s->first_ns) / tick_ns >= SERIES_TICKS_MAX)
-		tick_ns *= 2;
+		tick_ns = series_cells_wider(tick_ns);
 	if (tick_ns > s->tick_ns)
 		series_cells_widen(s, tick_ns);
 	for (size_t i = 0; i < s->route_count; i++) {

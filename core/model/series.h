@@ -1,13 +1,12 @@
 /*
  * series.h - what requests did over time: counts per route, instant and latency.
  *
- * A route's requests are kept as cells (tick of arrival, latency bin, count), so
- * memory follows the variety of what happened, not the number of requests. A tick
- * is 10 ms at first and grows at the caps of cells and ticks (series.tick_ns).
- * Latency bins are log-linear, 64 to the octave: a value is told within 0.8 %, past
- * the cap of cells within 3.2 % (series.bin_step); the largest 64 of each route are
- * kept exactly. Merging is adding: percentiles are never
- * averaged. Routes beyond SERIES_ROUTES_MAX are counted in series.refused.
+ * Kept as cells (tick of arrival, latency bin, count), so that memory follows the variety
+ * of what happened. Ticks are 10 ms and grow at the caps of cells and ticks, by widths
+ * that divide a minute as long as they can. Bins are log-linear, 64 to the octave: within
+ * 0.8 %, past the cap of cells 3.2 % (series.bin_step); the largest 64 of each route are
+ * kept exactly. Merging is adding: percentiles are never averaged. Routes beyond
+ * SERIES_ROUTES_MAX are refused by series_route(). One thread.
  */
 #ifndef REPROD_SERIES_H
 #define REPROD_SERIES_H

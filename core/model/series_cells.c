@@ -5,9 +5,23 @@
 enum { RUN = 32, CELLS_FIRST = 64, STEP_COARSEST = 4 };
 
 static const int64_t tick_bias = INT64_C(1) << 31;
+/* Each divides the next, so that widening loses no border, and a minute: buckets of whole
+ * seconds begin with a tick wherever they can. */
+static const int64_t widths_ms[] = { 10, 50, 100, 500, 1000, 5000, 10000, 30000, 60000 };
 /* Wider ticks than this hide more than coarser bins do. */
-static const int64_t tick_fine_ns = 64 * SERIES_TICK_NS;
+static const int64_t tick_fine_ns = 500 * NS_PER_MS;
 static const int64_t tick_widest_ns = 3600 * NS_PER_S;
+
+int64_t series_cells_wider(int64_t tick_ns)
+{
+	for (size_t i = 0; i < LENGTH(widths_ms); i++) {
+		int64_t width_ns = widths_ms[i] * NS_PER_MS;
+
+		if (width_ns > tick_ns && width_ns % tick_ns == 0)
+			return width_ns;
+	}
+	return tick_ns * 2;
+}
 
 struct series_cell series_cell_make(int64_t tick, uint32_t bin, uint32_t count)
 {
@@ -140,7 +154,7 @@ static bool give_way(struct series *s)
 	if (s->tick_ns >= tick_fine_ns && s->bin_step < STEP_COARSEST)
 		coarsen_bins(s);
 	else if (s->tick_ns <= tick_widest_ns)
-		series_cells_widen(s, s->tick_ns * 2);
+		series_cells_widen(s, series_cells_wider(s->tick_ns));
 	else
 		return false;
 	return true;

@@ -9,6 +9,8 @@
 bool series_cells_room(struct series *s, struct series_route *r);
 /* Sorts, and adds up cells of the same place. */
 void series_cells_merge(struct series_route *r);
+/* The next width, a multiple of this one. */
+int64_t series_cells_wider(int64_t tick_ns);
 /* A wider tick for all routes. */
 void series_cells_widen(struct series *s, int64_t tick_ns);
 struct series_cell series_cell_make(int64_t tick, uint32_t bin, uint32_t count);

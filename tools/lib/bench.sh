@@ -33,6 +33,20 @@ seconds() { # COMMAND...: CPU seconds of the child
 ratio() { awk -v a="$1" -v b="$2" 'BEGIN { print a / (b > 0.0005 ? b : 0.0005) }'; }
 median() { sort -g | awk '{ v[NR] = $1 } END { printf "%.2f (n=%d, %.2f to %.2f)", v[int((NR + 1) / 2)], NR, v[1], v[NR] }'; }
 
+# The most memory that a command took, in MiB; its output is in peak.out. Its CPU includes
+# that of looking: some milliseconds a second.
+peak() { # COMMAND...
+	local pid kb=0 now
+	"$@" >"$dir/peak.out" 2>&1 <&0 &
+	pid=$!
+	while now=$(awk '/VmHWM/ { print $2 }' "/proc/$pid/status" 2>/dev/null) && [ -n "$now" ]; do
+		kb=$now
+		sleep 0.1
+	done
+	wait "$pid" || true
+	awk -v kb="$kb" 'BEGIN { printf "%.1f", kb / 1024 }'
+}
+
 tcpdump_begin() { # FILE FILTER
 	tcpdump -i lo -s0 -B 65536 -Z "$(id -un)" -w "$1" "$2" 2>"$dir/tcpdump.err" &
 	tcpdump_pid=$!
