@@ -188,6 +188,14 @@ fuzz-run: $(FUZZ)
 		$$f -max_total_time=$(SECONDS) -print_final_stats=1 -artifact_prefix=$(OUT)/ \
 			$(OUT)/corpus/$$name tests/fuzz/corpus/$$name; done
 
+# Programs that only benchmarks run, linked as the binary is.
+BENCH := $(patsubst tests/bench/%.c,$(OUT)/tests/%,$(sort $(wildcard tests/bench/*.c)))
+$(BENCH): $(OUT)/tests/%: $(OUT)/tests/bench/%.o $(LIB)
+	$(call say,LD,$@)
+	$(Q)$(LINK) $(LINK_HOT) -o $@ $< $(LIB) $(LIBS)
+
+-include $(patsubst $(OUT)/tests/%,$(OUT)/tests/bench/%.d,$(BENCH))
+bench-correlate: $(BENCH)
 bench-%: all
 	$(Q)$(ENV) REPROD="$(abspath $(BINARY))" tools/bench-$*
 
