@@ -212,22 +212,32 @@ static struct json *conditions(const struct analysis *a)
 	return list;
 }
 
-static struct json *periods(const struct analysis *a)
+static struct json *periods(const struct report *r)
 {
+	const struct analysis *a = r->analysis;
 	struct json *list = json_array();
 
-	for (size_t i = 0; i < a->spiking_count; i++) {
+	for (size_t i = 0; i < a->route_count; i++) {
 		struct period p;
 		struct json *m;
 
-		if (!period_find(&p, &a->routes[i].spikes, a->series->first_ns, a->series->last_ns))
+		size_t asked = i < a->spiking_count ? a->spiking_count : a->route_count;
+		if (!period_find(
+			    &p, &a->routes[i].view, &a->routes[i].spikes, r->causes->zone, asked))
 			continue;
 		m = json_object();
 		json_set_slice(m, "route", a->routes[i].view.route->text);
 		json_set_number(m, "period_s", (double)p.period_ns / 1e9);
 		json_set_number(m, "phase_s", (double)p.phase_ns / 1e9);
 		json_set_number(m, "width_s", (double)p.width_ns / 1e9);
-		json_set_text(m, "zone", "UTC");
+		json_set_text(m, "zone", p.zone);
+		json_set_bool(m, "is_zone_told", p.is_zone_told);
+		json_set_bool(m, "is_interval", p.is_interval);
+		json_set_bool(m, "is_by_counts", p.is_by_counts);
+		json_set_bool(m, "is_confirmed", p.is_confirmed);
+		json_set_number(m, "held_out_p", p.held_out_p);
+		json_set_int(m, "held_out_cycles", (int64_t)p.held_out_cycles);
+		json_set_int(m, "held_out_hit", (int64_t)p.held_out_hit);
 		json_set_number(m, "score", round(p.score * 1e6) / 1e6);
 		json_set_int(m, "cycles", (int64_t)p.cycles);
 		json_set_int(m, "hit", (int64_t)p.hit);
@@ -285,6 +295,6 @@ struct json *report_json(const struct report *r)
 	json_set(doc, "spikes", spikes(a, false));
 	json_set(doc, "conditions", conditions(a));
 	json_set(doc, "unexplained", spikes(a, true));
-	json_set(doc, "periods", periods(a));
+	json_set(doc, "periods", periods(r));
 	return doc;
 }

@@ -317,17 +317,24 @@ static void print_unexplained(const struct analysis *a, FILE *to)
 			left, all, lost > 0 ? 100 * lost_left / lost : 0);
 }
 
-static void print_periods(const struct analysis *a, FILE *to)
+static void print_periods(const struct report *r, FILE *to)
 {
+	const struct analysis *a = r->analysis;
 	char period[CLOCK_TEXT_MAX];
 
-	for (size_t i = 0; i < a->spiking_count; i++) {
+	for (size_t i = 0; i < a->route_count; i++) {
 		struct period p;
 
-		if (!period_find(&p, &a->routes[i].spikes, a->series->first_ns, a->series->last_ns))
+		size_t asked = i < a->spiking_count ? a->spiking_count : a->route_count;
+		if (!period_find(
+			    &p, &a->routes[i].view, &a->routes[i].spikes, r->causes->zone, asked))
 			continue;
-		fprintf(to, "  a rhythm of %s, %zu of %zu cycles (log10 of chance %.1f), in ",
-			clock_duration_text(p.period_ns, period), p.hit, p.cycles, p.score);
+		fprintf(to, "  a rhythm of %s%s, %zu of %zu cycles (log10 of chance %.1f%s), in ",
+			clock_duration_text(p.period_ns, period),
+			p.is_interval ? " (a loop that sleeps, not cron)" : "", p.hit, p.cycles,
+			p.score,
+			p.is_confirmed ? "; the second half confirms the first"
+				       : "; not confirmed by a half left out");
 		print_route(a->routes[i].view.route->text, to);
 		fputc('\n', to);
 	}
@@ -375,7 +382,7 @@ void report_print(const struct report *r, FILE *to)
 	print_list(a, VERDICT_NO_EVIDENCE, "  no evidence in the timing: ", to);
 	print_list(a, VERDICT_CANNOT_TELL, "  could not be told: ", to);
 	print_unexplained(a, to);
-	print_periods(a, to);
+	print_periods(r, to);
 	print_routes(r, to);
 	print_thin_routes(a, to);
 }
