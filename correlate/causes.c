@@ -1,6 +1,7 @@
 #include "correlate/causes.h"
 
 #include "correlate/events.h"
+#include "correlate/metric_read.h"
 #include "correlate/remote.h"
 #include "correlate/schedule.h"
 #include "correlate/stats_read.h"
@@ -45,16 +46,38 @@ static bool ask_events(struct causes *c, struct events *ev, const char *path, st
 	return ok;
 }
 
+static bool read_metric_file(struct causes *c, const char *path, struct err *e)
+{
+	struct reach *reach = reach_add(&c->reaches, path, "metrics");
+	struct metric_counts counts;
+
+	if (!metric_read(&c->metrics, path, c->zone, &counts, e))
+		return false;
+	reach->read = counts.read;
+	reach->bad = counts.bad;
+	reach->first_bad = counts.first_bad;
+	reach->from_ns = counts.first_ns;
+	reach->to_ns = counts.last_ns;
+	notes_bad(c->notes, counts.bad, "lines of metrics", &counts.first_bad);
+	if (counts.scaled)
+		notes_add(c->notes, "%s: epoch times that are too large for seconds were read as "
+				    "milliseconds or finer", path);
+	if (counts.local)
+		notes_add(c->notes, "%s: times without a zone were read in %s", path, c->zone);
+	if (counts.is_cut)
+		notes_lack(c->notes, "%s: the compressed file is cut: what was whole is used", path);
+	if (counts.last_ns < c->first_ns || counts.first_ns > c->last_ns)
+		notes_lack(c->notes, "%s: no value is of the time of the traffic", path);
+	return true;
+}
+
 static bool read_metric(struct causes *c, const char *path, struct err *e)
 {
 	const struct remote remote = remote_of(c);
 	struct remote_counts counts;
 
-	if (!remote_is_metric(path)) {
-		err_set(e, ERR_USAGE, "'%s' is no source of metrics", path);
-		return err_hint(
-			e, "prometheus:URL?query=..., or prometheus:FILE with a saved answer");
-	}
+	if (!remote_is_metric(path))
+		return read_metric_file(c, path, e);
 	struct reach *reach =
 		reach_add(&c->reaches, remote_name(&c->notes->texts, path), "prometheus");
 	if (!remote_read_metric(&c->metrics, path, &remote, &counts, e))
@@ -177,5 +200,8 @@ bool causes_read(struct causes *c, const struct cause_files *files, int64_t firs
 	note_refused(c);
 	condition_list_finish(&c->conditions, first_ns, last_ns);
 	metric_list_finish(&c->metrics);
+	if (c->metrics.repeated)
+		notes_add(c->notes, "%llu values of a metric have the time of another one: the larger is used",
+			(unsigned long long)c->metrics.repeated);
 	return true;
 }

@@ -238,7 +238,7 @@ static const struct cli_option options[] = {
 	{ "crontab", 'c', CLI_LIST, AT(causes.crontabs), "FILE",
 		"schedules; each line becomes job:NAME" },
 	{ "metric", 'm', CLI_LIST, AT(causes.metrics), "SOURCE",
-		"numbers over time: prometheus:URL?query=..., or prometheus:FILE (a saved answer)" },
+		"numbers over time: CSV or JSON lines with t, name, value; prometheus:URL?query=..., prometheus:FILE" },
 	{ "stats", 0, CLI_LIST, AT(causes.stats), "FILE|DIR",
 		"what 'correlate watch' recorded: metrics, vacuums, checkpoints, restarts" },
 	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME", "time zone of the crontabs (UTC), and of times that have none" },
