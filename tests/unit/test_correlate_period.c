@@ -95,7 +95,7 @@ static const struct planted cases[] = {
 
 static void usual_periods_are_named(void **state)
 {
-	int runs = runs_wanted(20);
+	int runs = runs_wanted(12);
 
 	(void)state;
 	for (size_t k = 0; k < LENGTH(cases); k++) {
@@ -236,7 +236,7 @@ static void chance_makes_no_rhythm(void **state)
 		{ "diurnal, 14 days", 14 * 86400, 12, true },
 		{ "uniform, 10 min", 600, 6 * 24 * 20, false },
 	};
-	int runs = runs_wanted(20);
+	int runs = runs_wanted(12);
 
 	(void)state;
 	for (size_t k = 0; k < LENGTH(nulls); k++) {
