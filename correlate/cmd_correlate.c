@@ -111,8 +111,8 @@ static enum outcome decide(const struct analysis *a, char *text, size_t size)
 	for (size_t i = 0; i < a->finding_count; i++)
 		is_open |= !a->findings[i].metric && a->findings[i].verdict == VERDICT_CANNOT_TELL;
 	/* The traffic is always tested: it alone is no answer unless it lines up. */
-	bool is_only_traffic = a->finding_count == 1 && best->metric &&
-			       best->verdict != VERDICT_LINES_UP;
+	bool is_only_traffic =
+		a->finding_count == 1 && best->metric && best->verdict != VERDICT_LINES_UP;
 	if (!best || is_only_traffic) {
 		snprintf(text, size, "%s",
 			a->spiking_count
@@ -184,8 +184,8 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 	int64_t bucket_ns = args->bucket_ns ? args->bucket_ns
 					    : analysis_bucket(&w->series, &w->causes.conditions,
 						      w->input.has_packets);
-	if (!analysis_make(&w->analysis, &w->series, &w->causes.conditions, &w->causes.metrics, named,
-		    bucket_ns, r, e))
+	if (!analysis_make(&w->analysis, &w->series, &w->causes.conditions, &w->causes.metrics,
+		    named, bucket_ns, r, e))
 		return OUTCOME_FAILED;
 	if (run_stopped(r))
 		notes_lack(&w->notes, "interrupted: not everything was read and tested");
@@ -241,7 +241,8 @@ static const struct cli_option options[] = {
 		"numbers over time: CSV or JSON lines with t, name, value; prometheus:URL?query=..., prometheus:FILE" },
 	{ "stats", 0, CLI_LIST, AT(causes.stats), "FILE|DIR",
 		"what 'correlate watch' recorded: metrics, vacuums, checkpoints, restarts" },
-	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME", "time zone of the crontabs (UTC), and of times that have none" },
+	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME",
+		"time zone of the crontabs (UTC), and of times that have none" },
 	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
 		"test only this route: a fragment of its text, or its fingerprint" },
 	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",
