@@ -42,7 +42,8 @@ static void make_name(struct reader *r, const struct json *metric)
 {
 	const char *given = remote_url_get(r->url, "name"),
 		   *list = remote_url_get(r->url, "labels");
-	const char *name = json_text(json_get(metric, "__name__"), "query");
+	const char *query = remote_url_get(r->url, "query");
+	const char *name = json_text(json_get(metric, "__name__"), query ? query : "query");
 	struct json_walk w = json_walk_of(metric);
 	struct json *value;
 	const char *label;
@@ -55,7 +56,7 @@ static void make_name(struct reader *r, const struct json *metric)
 		if (strcmp(label, "__name__") != 0)
 			buf_addf(&r->labels, "%s%s=%s", r->labels.n ? "," : "", label,
 				json_text(value, ""));
-	buf_add_text(&r->name, given ? given : name);
+	buf_addf(&r->name, "%.100s", given ? given : name);
 	if (r->labels.n)
 		buf_addf(&r->name, "{%s}", buf_text(&r->labels));
 	if (r->name.n > NAME_MAX_BYTES)
