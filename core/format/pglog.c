@@ -15,6 +15,16 @@ static bool eat(struct slice *s, const char *text)
 	return true;
 }
 
+/* Stamps are most of what is read here: a call of memcmp() for a dash would show. */
+static bool eat_byte(struct slice *s, char c)
+{
+	if (!s->n || *s->p != c)
+		return false;
+	s->p++;
+	s->n--;
+	return true;
+}
+
 static bool is_digit(char c)
 {
 	return c >= '0' && c <= '9';
@@ -66,11 +76,11 @@ static bool parse_offset(struct slice zone, int64_t *ret_ns)
 	bool is_west = zone.n && zone.p[0] == '-';
 	int hours, minutes = 0;
 
-	if (!eat(&zone, "+") && !eat(&zone, "-"))
+	if (!eat_byte(&zone, '+') && !eat_byte(&zone, '-'))
 		return false;
 	if (!eat_digits(&zone, 2, &hours))
 		return false;
-	(void)eat(&zone, ":");
+	(void)eat_byte(&zone, ':');
 	if (zone.n && !eat_digits(&zone, 2, &minutes))
 		return false;
 	if (zone.n || hours > 15 || minutes > 59)
@@ -97,15 +107,15 @@ bool pglog_parse_stamp(struct slice text, struct pglog_stamp *ret)
 	int64_t fraction = 0;
 
 	*ret = (struct pglog_stamp){ 0 };
-	if (!eat_digits(&s, 4, &year) || !eat(&s, "-") || !eat_digits(&s, 2, &month) ||
-		!eat(&s, "-") || !eat_digits(&s, 2, &day) || !eat(&s, " ") ||
-		!eat_digits(&s, 2, &hour) || !eat(&s, ":") || !eat_digits(&s, 2, &minute) ||
-		!eat(&s, ":") || !eat_digits(&s, 2, &second))
+	if (!eat_digits(&s, 4, &year) || !eat_byte(&s, '-') || !eat_digits(&s, 2, &month) ||
+		!eat_byte(&s, '-') || !eat_digits(&s, 2, &day) || !eat_byte(&s, ' ') ||
+		!eat_digits(&s, 2, &hour) || !eat_byte(&s, ':') || !eat_digits(&s, 2, &minute) ||
+		!eat_byte(&s, ':') || !eat_digits(&s, 2, &second))
 		return false;
-	if (eat(&s, "."))
+	if (eat_byte(&s, '.'))
 		fraction = eat_fraction(&s);
-	if (!eat(&s, " ") || !is_zone(s) || year < 1970 || year > 2200 || month < 1 || month > 12 ||
-		day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
+	if (!eat_byte(&s, ' ') || !is_zone(s) || year < 1970 || year > 2200 || month < 1 ||
+		month > 12 || day < 1 || day > 31 || hour > 23 || minute > 59 || second > 60)
 		return false;
 	ret->local_ns = clock_days(year, month, day) * 86400 * NS_PER_S +
 			(hour * 3600 + minute * 60 + second) * NS_PER_S + fraction;
@@ -120,9 +130,10 @@ static bool is_stamped(struct slice s)
 {
 	int n;
 
-	return eat_digits(&s, 4, &n) && eat(&s, "-") && eat_digits(&s, 2, &n) && eat(&s, "-") &&
-	       eat_digits(&s, 2, &n) && eat(&s, " ") && eat_digits(&s, 2, &n) && eat(&s, ":") &&
-	       eat_digits(&s, 2, &n) && eat(&s, ":") && eat_digits(&s, 2, &n);
+	return eat_digits(&s, 4, &n) && eat_byte(&s, '-') && eat_digits(&s, 2, &n) &&
+	       eat_byte(&s, '-') && eat_digits(&s, 2, &n) && eat_byte(&s, ' ') &&
+	       eat_digits(&s, 2, &n) && eat_byte(&s, ':') && eat_digits(&s, 2, &n) &&
+	       eat_byte(&s, ':') && eat_digits(&s, 2, &n);
 }
 
 static bool holds(struct slice s, const char *text)
@@ -143,7 +154,7 @@ enum pglog_format pglog_detect(struct slice first_bytes)
 		(holds(s, "\"error_severity\":") || holds(s, "\"session_id\":")))
 		return PGLOG_JSON;
 	/* Some exports quote every field. */
-	bool is_quoted = eat(&s, "\"");
+	bool is_quoted = eat_byte(&s, '"');
 	if (is_stamped(s) && (comma = memchr(s.p, ',', s.n < 64 ? s.n : 64)) &&
 		comma - s.p > is_quoted &&
 		pglog_parse_stamp((struct slice){ s.p, (size_t)(comma - s.p) - is_quoted }, &stamp))
@@ -177,7 +188,7 @@ static bool eat_duration(struct slice *s, int64_t *ret_ns)
 		s->p++;
 		s->n--;
 	}
-	int64_t fraction = eat(s, ".") ? eat_fraction(s) : 0;
+	int64_t fraction = eat_byte(s, '.') ? eat_fraction(s) : 0;
 	*ret_ns = ms * NS_PER_MS + fraction / 1000;
 	return eat(s, " ms");
 }
@@ -300,7 +311,7 @@ struct pglog_meaning pglog_mean(const struct pglog_line *line)
 			return m;
 		}
 		if (!eat(&s, "  "))
-			(void)eat(&s, " ");
+			(void)eat_byte(&s, ' ');
 	}
 	mean_statement(s, &m);
 	if (m.kind == PGLOG_OTHER && !m.has_duration)
@@ -367,7 +378,7 @@ enum step pglog_next_parameter(
 	if (rest->n == 0 || *rest->p == '\n')
 		return STEP_END;
 	(void)eat(rest, ", ");
-	if (!eat(rest, "$"))
+	if (!eat_byte(rest, '$'))
 		return STEP_FAIL;
 	while (rest->n && is_digit(*rest->p)) {
 		rest->p++;
@@ -380,7 +391,7 @@ enum step pglog_next_parameter(
 	*ret_value = (struct slice){ NULL, 0 };
 	if (*ret_is_null)
 		return STEP_ITEM;
-	if (!eat(rest, "'") || !unquote(rest, scratch) || scratch->is_full)
+	if (!eat_byte(rest, '\'') || !unquote(rest, scratch) || scratch->is_full)
 		return STEP_FAIL;
 	*ret_value = (struct slice){ scratch->p + before, scratch->n - before };
 	if (scratch->n == before)

@@ -45,19 +45,29 @@ static const struct place places[] = {
 static const uint8_t first[NAME_MAX_BYTES + 2] = { 0, 0, 0, 1, 1, 2, 3, 5, 7, 7, 9, 11, 14, 15, 17,
 	19, 20, 21, 21, 22 };
 
-static struct slice *place_of(struct pglog_line *line, struct slice name)
+/* Offsets of slices in struct pglog_line, none of which is its first member, and: */
+enum { NOWHERE = 0, TIME = 1 };
+
+static uint16_t find_place(struct slice name)
 {
+	if (slice_is(name, "timestamp") || slice_is(name, "log_time"))
+		return TIME;
 	if (name.n > NAME_MAX_BYTES)
-		return NULL;
+		return NOWHERE;
 	for (size_t i = first[name.n]; i < first[name.n + 1]; i++)
 		if (memcmp(places[i].name, name.p, name.n) == 0)
-			return (struct slice *)((char *)line + places[i].at);
-	return NULL;
+			return places[i].at;
+	return NOWHERE;
 }
 
-static bool is_time(struct slice name)
+/* A name is looked up when it was not in its place in the line before. */
+static uint16_t place_of(struct pglog_json *j, const struct jsonline_member *m)
 {
-	return slice_is(name, "timestamp") || slice_is(name, "log_time");
+	if (m->index >= JSONLINE_PLACES_MAX)
+		return find_place(m->name);
+	if (!m->is_repeat)
+		j->places[m->index] = find_place(m->name);
+	return j->places[m->index];
 }
 
 /* CloudNativePG puts the record into a member "record" of its own log line. */
@@ -84,15 +94,17 @@ bool pglog_json_line(
 	*ret = (struct pglog_line){ .sqlstate = SLICE("00000") };
 	if (jsonline_open(&j->json, text))
 		while ((step = jsonline_next(&j->json, &m)) == STEP_ITEM) {
-			if (!is_ours(&m) || m.kind == JSONLINE_ARRAY ||
+			uint16_t place = place_of(j, &m);
+
+			if (place == NOWHERE || !is_ours(&m) || m.kind == JSONLINE_ARRAY ||
 				(m.kind == JSONLINE_BARE && slice_is(m.value, "null")))
 				continue;
-			struct slice *place = place_of(ret, m.name);
-			if (place)
-				*place = m.value;
-			else if (is_time(m.name))
+			if (place == TIME)
 				time = m.value;
-			if (slice_is(m.name, "connection_from"))
+			else
+				*(struct slice *)((char *)ret + place) = m.value;
+			if (place == offsetof(struct pglog_line, client) &&
+				slice_is(m.name, "connection_from"))
 				pglog_split_port(ret);
 		}
 	*ret_why = step != STEP_END ? "not a whole JSON line" : "not a jsonlog record";

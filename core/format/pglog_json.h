@@ -14,6 +14,7 @@
 
 struct pglog_json {
 	struct jsonline json;
+	uint16_t places[JSONLINE_PLACES_MAX]; /* where the member of an index goes */
 };
 
 /* False: no record of a server; ret_why is a static text. */
