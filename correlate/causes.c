@@ -1,7 +1,9 @@
 #include "correlate/causes.h"
 
 #include "correlate/events.h"
+#include "correlate/git.h"
 #include "correlate/metric_read.h"
+#include "correlate/pglog_read.h"
 #include "correlate/remote.h"
 #include "correlate/schedule.h"
 #include "correlate/stats_read.h"
@@ -91,17 +93,25 @@ static bool read_metric(struct causes *c, const char *path, struct err *e)
 	return true;
 }
 
-/* One reader for all files: what belongs together may lie in several. */
-static bool read_events(struct causes *c, const struct cli_list *files, struct err *e)
+/* One reader for all files: what belongs together may lie in several. Its end, which tells
+ * once what was given twice, holds for the logs and histories before it, too. */
+static bool read_events(struct causes *c, const struct cause_files *files, struct err *e)
 {
 	struct events_options options = { &c->events, &c->reaches, c->notes, c->zone, c->first_ns,
 		c->last_ns, c->run };
 	struct events *ev = events_new(&options, e);
 	bool ok = ev != NULL;
 
-	for (size_t i = 0; ok && i < files->count; i++)
-		ok = remote_is_events(files->items[i]) ? ask_events(c, ev, files->items[i], e)
-						       : events_read(ev, files->items[i], e);
+	if (ok && files->pglogs.count)
+		ok = pglog_read(&options, files->pglogs.items, files->pglogs.count, e);
+	for (size_t i = 0; ok && i < files->git.count; i++)
+		ok = git_read(&options, files->git.items[i], e);
+	for (size_t i = 0; ok && i < files->events.count; i++) {
+		const char *path = files->events.items[i];
+
+		ok = remote_is_events(path) ? ask_events(c, ev, path, e)
+					    : events_read(ev, path, e);
+	}
 	ok = ok && events_finish(ev, e);
 	events_free(ev);
 	return ok;
@@ -185,7 +195,7 @@ bool causes_read(struct causes *c, const struct cause_files *files, int64_t firs
 	c->last_ns = last_ns;
 	c->zone = files->zone;
 	c->header_file = files->header_file;
-	if (!read_events(c, &files->events, e))
+	if (!read_events(c, files, e))
 		return false;
 	for (size_t i = 0; i < LENGTH(readers); i++) {
 		const struct cli_list *list =

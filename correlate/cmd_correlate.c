@@ -234,7 +234,10 @@ static void correlate_defaults(void *data)
 
 static const struct cli_option options[] = {
 	{ "events", 'e', CLI_LIST, AT(causes.events), "FILE",
-		"what else happened: JSON lines {t, t_end?, kind, name}" },
+		"what else happened: JSON, CSV, syslog, ... told by content, or FORMAT:FILE" },
+	{ "pglog", 0, CLI_LIST, AT(causes.pglogs), "FILE",
+		"the server's log: checkpoints, autovacuum, lock waits, restarts" },
+	{ "git", 0, CLI_LIST, AT(causes.git), "DIR", "tags and commits, as weak events" },
 	{ "crontab", 'c', CLI_LIST, AT(causes.crontabs), "FILE",
 		"schedules; each line becomes job:NAME" },
 	{ "metric", 'm', CLI_LIST, AT(causes.metrics), "SOURCE",
