@@ -17,7 +17,7 @@ static bool parse_whole(const char *text, int64_t *ret)
 
 static bool refuse_field(const char *text, struct err *e)
 {
-	err_set(e, ERR_INPUT, "the server's answer has '%.40s' where a number belongs",
+	err_set(e, ERR_INPUT, "the server's answer has '%.40s' where another value belongs",
 		text ? text : "null");
 	return err_hint(e, "is it the database it should be, and not something in front of it?");
 }

@@ -6,7 +6,7 @@
 # Samples are written by remote write with the times they say: nothing is scraped, and
 # nothing waits for a scrape.
 
-prometheus_lib=$(dirname "${BASH_SOURCE[0]}")
+prometheus_lib=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
 prometheus_is_ready() {
 	! kill -0 "$prometheus_pid" 2>/dev/null || curl -fsS "$prometheus_url/-/ready" >/dev/null 2>&1
@@ -24,6 +24,7 @@ prometheus_start() {
 			--enable-feature=native-histograms >"$dir/log" 2>&1 </dev/null &
 		prometheus_pid=$!
 		at_exit "kill -KILL $prometheus_pid 2>/dev/null"
+		disown
 		wait_until 20 prometheus_is_ready && kill -0 "$prometheus_pid" 2>/dev/null && return 0
 	done
 	diag <"$dir/log"
