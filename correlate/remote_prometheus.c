@@ -423,8 +423,10 @@ static bool finish(struct reader *r, struct remote_counts *ret, struct err *e)
 			e, "check the name and labels in its console, and the range (from=, to=)");
 	}
 	err_set(e, ERR_INPUT, "%s: no request in that range", r->range.place);
-	return err_hint(
-		e, "the histograms are there, but nothing was added to them between two steps");
+	return err_hint(e, "%s",
+		r->missing > r->seen
+			? "most steps have no sample: is step= shorter than the scrape interval?"
+			: "the histograms are there, but nothing was added between two steps");
 }
 
 bool remote_prometheus_read(struct series *s, const struct remote_url *url,

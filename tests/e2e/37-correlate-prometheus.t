@@ -68,9 +68,6 @@ curl -fsS -G "$prometheus_url/api/v1/query_range" --data-urlencode 'query=d_seco
 "$REPROD" correlate "prometheus:saved.json?route=handler" --bucket 15s --json >d.json
 is "$(series d.json)" "$(series a.json)" "a saved answer gives the same"
 
-"$REPROD" correlate "$u?query=d_seconds_bucket{instance=\"a\"}&$range&step=1s&route=handler" --json >e.json
-like "$(cat e.json)" 'is step= shorter than the scrape interval' "a step that is too short is told"
-
 metrics() { # FILE
 	perl -MJSON::PP -e 'local $/; my $d = decode_json(<STDIN>);
 		print join " ", sort map { $_->{id} } grep { $_->{kind} eq "metric" && $_->{id} ne "traffic" } @{$d->{conditions}}' <"$1"
@@ -93,6 +90,7 @@ refused 3 'no series' "a name that is not there" "query=nosuch_bucket&$range"
 refused 3 'refused the question: .*parse error' "no PromQL" "query=x{&$range"
 refused 2 'cannot be merged' "a quantile" "query=histogram_quantile(0.99, d_seconds_bucket)&$range"
 refused 2 "is not the query's \[range\]" "overlapping increases" "query=increase(d_seconds_bucket[5m])&step=1m&$range"
+refused 3 'is step= shorter than the scrape interval' "a step that is too short" "query=d_seconds_bucket&step=1s&$range"
 refused 2 'needs from=' "no range" "query=d_seconds_bucket"
 out=$("$REPROD" correlate "$u?query=d_seconds_bucket&$range&route=handler" --metric "$u?query=nosuch" 2>&1)
 is $? 3 "a metric that is not there: exit code"
