@@ -6,6 +6,8 @@
  * the variance is n p (1 - p) (1 + (n - 1) rho). Where only time is known, not the
  * number of requests, the rate is gamma distributed (Greenwood and Yule 1920):
  * the variance is mean (1 + mean * clump). rho and clump 0 are binomial and Poisson.
+ * Taken over counts divided by their dispersion: of quiet buckets of 1,000 requests whose
+ * share varies by half 15 in 10,000 pass 1e-4 instead of 27, the same at 100 and below.
  */
 #ifndef REPROD_CORRELATE_TAIL_H
 #define REPROD_CORRELATE_TAIL_H
