@@ -22,6 +22,14 @@ static bool refuse_field(const char *text, struct err *e)
 	return err_hint(e, "is it the database it should be, and not something in front of it?");
 }
 
+/* A double holds today's seconds to a quarter of a microsecond. */
+static int64_t to_ns(double s)
+{
+	double whole = floor(s);
+
+	return (int64_t)whole * NS_PER_S + (int64_t)llround((s - whole) * 1e6) * NS_PER_US;
+}
+
 static void add_one(
 	struct remote_cells *c, struct series_route *r, int64_t start_ns, int64_t us, bool is_error)
 {
@@ -86,7 +94,7 @@ bool remote_cells_add(
 			err_set(&c->counts->first_bad, ERR_INPUT, "more than %d routes",
 				SERIES_ROUTES_MAX);
 	} else if (n == 1)
-		add_one(c, r, (int64_t)llround(first_s * 1e9), us, errors > 0);
+		add_one(c, r, to_ns(first_s), us, errors > 0);
 	else
 		add_group(c, r, k * c->width_ns, us, n, errors);
 	return true;
