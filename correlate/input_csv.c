@@ -53,17 +53,31 @@ static int split_plain(struct slice line, char delimiter, int last, struct slice
 	return count;
 }
 
-/* Goes on at *at. A quote opens at the start of a field only; a doubled one closes and
- * opens again. */
-static bool ends_inside(struct slice text, char delimiter, size_t *at, bool *is_inside)
-{
-	for (; *at < text.n; ++*at) {
-		const char *p = text.p + *at;
+enum quoting { QUOTES_CLOSED, QUOTES_OPEN, QUOTES_BROKEN };
 
-		if (*p == '"' && (*is_inside || *at == 0 || p[-1] == delimiter || p[-1] == '"'))
-			*is_inside = !*is_inside;
+struct quotes {
+	size_t at; /* looked at so far */
+	size_t closed; /* behind the last quote that closed; 0: none */
+	bool is_inside;
+};
+
+/* Goes on where a shorter text ended. A quote opens at the start of a field only; a
+ * doubled one closes and opens again; behind a closing one the field ends. */
+static enum quoting look_at_quotes(struct quotes *q, struct slice text, char delimiter)
+{
+	for (; q->at < text.n; q->at++) {
+		const char *p = text.p + q->at, *next = q->at + 1 < text.n ? p + 1 : NULL;
+
+		if (*p != '"')
+			continue;
+		if (!q->is_inside && q->at && p[-1] != delimiter && q->closed != q->at)
+			continue;
+		q->is_inside = !q->is_inside;
+		q->closed = q->is_inside ? 0 : q->at + 1;
+		if (!q->is_inside && next && *next != delimiter && !strchr("\"\r\n", *next))
+			return QUOTES_BROKEN;
 	}
-	return *is_inside;
+	return q->is_inside ? QUOTES_OPEN : QUOTES_CLOSED;
 }
 
 static struct slice without_return(struct slice line)
@@ -76,16 +90,19 @@ static struct slice without_return(struct slice line)
  * line is lost. */
 static bool join_quoted(struct text_reader *r, struct slice *line)
 {
-	size_t bytes = r->lines->at - r->lines->start, at = 0;
+	size_t bytes = r->lines->at - r->lines->start;
 	uint64_t number = r->lines->number;
-	bool is_inside = false;
+	struct quotes q = { 0 };
+	enum quoting state;
 
-	while (ends_inside(*line, r->delimiter, &at, &is_inside))
-		if (!lines_join(r->lines, line)) {
-			if (r->lines->number > number)
-				lines_cut(r->lines, bytes, number);
-			return false;
-		}
+	while ((state = look_at_quotes(&q, *line, r->delimiter)) == QUOTES_OPEN)
+		if (!lines_join(r->lines, line))
+			break;
+	if (state != QUOTES_CLOSED) {
+		if (r->lines->number > number)
+			lines_cut(r->lines, bytes, number);
+		return false;
+	}
 	*line = without_return(*line);
 	return true;
 }

@@ -2,39 +2,11 @@
 
 #include <unistd.h>
 
-#include "core/model/rcap.h"
-#include "correlate/input.h"
+#include <zlib.h>
+
+#include "tests/lib/loaded.h"
 
 static const int64_t t0 = INT64_C(1796040000) * NS_PER_S;
-
-struct loaded {
-	struct series series;
-	struct input in;
-	struct err e;
-	bool ok;
-};
-
-static void read_path(struct loaded *l, const char *path)
-{
-	struct run run = { .is_quiet = true, .log = stderr };
-
-	*l = (struct loaded){ 0 };
-	series_init(&l->series, 0);
-	l->in.series = &l->series;
-	l->ok = input_read(&l->in, path, &run, &l->e);
-}
-
-static void load(struct loaded *l, const char *text)
-{
-	char path[] = "/tmp/reprod-input-XXXXXX";
-	int fd = mkstemp(path);
-
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-	close(fd);
-	read_path(l, path);
-	unlink(path);
-}
 
 static void csv_columns_go_by_header_or_by_place(void **state)
 {
@@ -51,7 +23,7 @@ static void csv_columns_go_by_header_or_by_place(void **state)
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		struct loaded l;
 
-		load(&l, files[i]);
+		loaded_text(&l, files[i]);
 		if (!l.ok)
 			fail_msg("file %zu: %s", i, l.e.what);
 		assert_int_equal(l.in.read, 1);
@@ -68,7 +40,7 @@ static void quoted_fields_keep_commas_and_quotes(void **state)
 	struct loaded l;
 
 	(void)state;
-	load(&l, "1796040000,\"SELECT a, \"\"b\"\" FROM t\",2\n");
+	loaded_text(&l, "1796040000,\"SELECT a, \"\"b\"\" FROM t\",2\n");
 	assert_true(l.ok);
 	assert_string_equal(l.series.routes[0]->text.p, "SELECT a, \"b\" FROM t");
 	series_free(&l.series);
@@ -86,7 +58,7 @@ static void bad_lines_are_counted_and_the_first_is_told(void **state)
 		struct loaded l;
 		char text[200];
 
-		load(&l, bad[i]);
+		loaded_text(&l, bad[i]);
 		assert_false(l.ok);
 		assert_int_equal(l.e.kind, ERR_INPUT);
 		assert_non_null(strstr(l.e.where, "line 1"));
@@ -95,7 +67,7 @@ static void bad_lines_are_counted_and_the_first_is_told(void **state)
 			*bad[i] == '{' ? "{\"t\": 1796040000, \"route\": \"a\", \"ms\": 1}"
 				       : "1796040000,a,1",
 			bad[i]);
-		load(&l, text);
+		loaded_text(&l, text);
 		assert_true(l.ok);
 		assert_int_equal(l.in.read, 1);
 		assert_int_equal(l.in.bad, 1);
@@ -104,72 +76,235 @@ static void bad_lines_are_counted_and_the_first_is_told(void **state)
 	}
 }
 
-static struct request_record request(
-	uint32_t route, int64_t start_ns, int64_t latency_ns, uint32_t flags)
+static void delimiters_names_and_units_are_told_from_the_header(void **state)
 {
-	struct request_record q = { .session = 1,
-		.start_ns = start_ns,
-		.first_byte_ns = start_ns + latency_ns,
-		.end_ns = start_ns + latency_ns,
-		.route = route,
-		.form = FORM_SIMPLE,
-		.state_before = 'I',
-		.state_after = 'I',
-		.flags = flags };
+	static const char *const files[] = {
+		"\xef\xbb\xbft,route,ms\r\n2026-11-30T12:00:00Z,GET /a,1.5\r\n",
+		"Time\tEndpoint\tlatency_us\n2026-11-30 12:00:00+00\tGET /a\t1500\n",
+		"timestamp;route;duration_s\n2026-11-30 12:00:00 UTC;GET /a;0,0015\n",
+		"\"ts\";\"path\";\"ms\"\n\"1796040000000\";\"GET /a\";\"1.5\"\n",
+		"ms|t|url\n1500e-3|1796040000|GET /a\n",
+		"1796040000000000000,GET /a,1.50000000000000000000000\n",
+		"{\"@timestamp\": 1796040000000000, \"uri\": \"GET /a\", \"request_time\": 0.0015}\n",
+		"{\"t\": 1.79604e9, \"route\": \"GET \\/a\", \"ns\": 1500000, \"x\": {\"ms\": 9}}\n",
+	};
 
-	record_seal_request(&q);
-	return q;
+	(void)state;
+	for (size_t i = 0; i < LENGTH(files); i++) {
+		struct loaded l;
+
+		loaded_text(&l, files[i]);
+		if (!l.ok)
+			fail_msg("file %zu: %s", i, l.e.what);
+		assert_int_equal(l.in.read, 1);
+		assert_int_equal(l.in.bad, 0);
+		if (l.series.first_ns != t0 || l.series.routes[0]->top[0].latency_us != 1500)
+			fail_msg("file %zu: %lld ns, %lld us", i,
+				(long long)(l.series.first_ns - t0),
+				(long long)l.series.routes[0]->top[0].latency_us);
+		assert_string_equal(l.series.routes[0]->text.p, "GET /a");
+		assert_int_equal(l.in.scaled, i == 3 || i == 5 || i == 6);
+		series_free(&l.series);
+	}
 }
 
-static void capture_files_give_service_times_by_arrival(void **state)
+static void a_header_that_lacks_something_is_told_and_nothing_guessed(void **state)
 {
-	char path[] = "/tmp/reprod-input-XXXXXX";
-	int fd = mkstemp(path);
-	struct err e = { 0 };
-	struct json *head = json_object();
+	static const struct {
+		const char *text, *why;
+	} files[] = {
+		{ "t,route,duration\n1796040000,a,5\n", "unit" },
+		{ "t,bytes,route\n1796040000,5,a\n1796040000,a,5\n", "no latency" },
+		{ "time,ms\n1796040000,5\n", "no route" },
+		{ "{\"t\": 1796040000, \"route\": \"a\", \"latency\": 5}", "unit" },
+		{ "{\"route\": \"a\", \"ms\": 5}", "no time" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(files); i++) {
+		struct loaded l;
+
+		loaded_text(&l, files[i].text);
+		assert_false(l.ok);
+		assert_int_equal(l.series.requests, 0);
+		if (!strstr(l.e.what, files[i].why))
+			fail_msg("file %zu: %s", i, l.e.what);
+		series_free(&l.series);
+	}
+}
+
+static void line_breaks_inside_of_quotes_belong_to_the_field(void **state)
+{
 	struct loaded l;
 
 	(void)state;
-	struct rcap_writer *w = rcap_create_fd(fd, path, &e);
-	assert_non_null(w);
-	uint32_t route = rcap_add_route(w, PROTOCOL_PG, 0xabcdef, SLICE("SELECT ?"));
-	struct request_record all[] = {
-		request(route, t0, 5 * NS_PER_MS, 0),
-		request(route, t0 + NS_PER_S, 2 * NS_PER_S, REQUEST_GAP),
-		request(route, t0 + NS_PER_S, 3 * NS_PER_S, REQUEST_UNANSWERED),
-		request(route, t0 + NS_PER_S, 0, REQUEST_SKIPPED),
-		request(route, t0 + 2 * NS_PER_S, 7 * NS_PER_MS, 0),
-	};
-	all[4].sqlstate[0] = '5';
-	memcpy(all[4].sqlstate, "57014", 6);
-	for (size_t i = 0; i < LENGTH(all); i++)
-		assert_true(rcap_put_request(w, &all[i], &e));
-	struct request_record prepare = request(route, t0, NS_PER_MS, 0);
-	prepare.form = FORM_PREPARE;
-	assert_true(rcap_put_request(w, &prepare, &e));
-	assert_true(rcap_finish(w, head, &e));
-
-	read_path(&l, path);
-	if (!l.ok)
-		fail_msg("%s: %s", l.e.where, l.e.what);
-	assert_true(series_finish(&l.series));
-	const struct series_route *r = l.series.routes[0];
-	assert_int_equal(r->fingerprint, 0xabcdef);
-	assert_int_equal(r->requests, 2);
-	assert_int_equal(r->unanswered, 1);
-	assert_int_equal(r->errors, 1);
-	assert_int_equal(l.in.gap, 1);
-	assert_int_equal(r->top[0].latency_us, 7000);
-	assert_true(l.in.has_packets && !l.in.is_torn);
+	loaded_text(&l, "1796040000,\"SELECT 1\n,\"\"a\"\"\r\n FROM t\",2\n1796040001,b,3\n");
+	assert_true(l.ok);
+	assert_int_equal(l.in.read, 2);
+	assert_string_equal(l.series.routes[0]->text.p, "SELECT 1\n,\"a\"\r\n FROM t");
 	series_free(&l.series);
+	/* Quotes that never end cost one line, not the file. */
+	loaded_text(&l,
+		"1796040000,\"a,2\n1796040001,b,3\n1796040002,c,3\n1796040003,d\"x,3\n1796040004,d\"\"x,3\n");
+	assert_true(l.ok);
+	assert_int_equal(l.in.read, 4);
+	assert_int_equal(l.in.bad, 1);
+	assert_non_null(strstr(l.in.first_bad.where, "line 1"));
+	series_free(&l.series);
+}
 
-	/* Cut in the middle: what was whole is used, and it is said. */
-	assert_int_equal(truncate(path, 30), 0);
-	read_path(&l, path);
-	assert_true(!l.ok || l.in.is_torn);
+static void files_written_one_behind_the_other_are_read(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	loaded_text(&l, "t,route,ms\n1796040000,a,1\nid,ms,route,t\n7,2,a,1796040001\n"
+			"{\"t\": 1796040002, \"route\": \"a\", \"ms\": 3}\n8,4,a,1796040003\n");
+	assert_true(l.ok);
+	assert_int_equal(l.in.read, 4);
+	assert_int_equal(l.in.bad, 0);
+	assert_int_equal(l.series.routes[0]->max_us, 4000);
+	series_free(&l.series);
+}
+
+static void local_times_need_a_zone(void **state)
+{
+	static const char text[] = "2026-11-30T13:00:00,a,1\n2026-10-25 02:30:00,a,1\n"
+				   "2026-10-25 02:29:59,a,1\n";
+	struct zone berlin;
+	struct err e;
+	struct loaded l;
+
+	(void)state;
+	loaded_text(&l, text);
+	assert_false(l.ok);
+	assert_non_null(strstr(l.e.what, "no zone"));
+	assert_non_null(strstr(l.e.hint, "--zone"));
+	series_free(&l.series);
+	assert_true(zone_open(&berlin, "Europe/Berlin", &e));
+	loaded_in_zone(&l, slice_of(text + strlen("2026-11-30T13:00:00,a,1\n")), &berlin);
+	assert_true(l.ok);
+	/* The first of the two half past two, though the lines are a second out of order. */
+	assert_int_equal(l.series.last_ns - l.series.first_ns, NS_PER_S + NS_PER_MS);
+	series_free(&l.series);
+	loaded_in_zone(&l, slice_of(text), &berlin);
+	assert_int_equal(l.series.last_ns, t0 + NS_PER_MS);
+	assert_int_equal(l.in.local, 3);
+	series_free(&l.series);
+	zone_close(&berlin);
+}
+
+static void sessions_come_from_their_column(void **state)
+{
+	struct loaded l;
+
+	(void)state;
+	loaded_text(&l,
+		"t,route,ms,session\n1796040000,a,1,x\n1796040001,a,1,x\n1796040001,b,1,x\n1796040001,b,1,y\n");
+	assert_true(l.ok && series_finish(&l.series));
+	assert_int_equal(series_sessions(&l.series, l.series.routes[0], 0, 1000, 0), 1);
+	assert_int_equal(series_sessions(&l.series, l.series.routes[1], 0, 1000, 0), 2);
+	series_free(&l.series);
+}
+
+static void a_file_given_twice_is_read_once(void **state)
+{
+	static const char text[] = "1796040000,a,1\n1796040100,a,1\n1796040000,a,1\n";
+	char one[] = "/tmp/reprod-input-XXXXXX", copy[] = "/tmp/reprod-input-XXXXXX",
+	     other[] = "/tmp/reprod-input-XXXXXX";
+	struct loaded l;
+
+	(void)state;
+	loaded_write(one, slice_of(text));
+	loaded_write(copy, slice_of(text));
+	loaded_write(other, slice_of("1796040000,a,2\n1796040100,a,1\n1796040000,a,1\n"));
+	loaded_path(&l, one);
+	loaded_more(&l, one);
+	loaded_more(&l, copy);
+	assert_ptr_equal(l.in.twice, one);
+	loaded_more(&l, other);
+	assert_true(l.ok);
+	assert_int_equal(l.in.read, 6);
+	assert_int_equal(l.in.disordered, 2);
+	series_free(&l.series);
+	unlink(one);
+	unlink(copy);
+	unlink(other);
+}
+
+static void compressed_and_cut_files_give_what_is_there(void **state)
+{
+	enum { LINES = 20000 };
+	char path[] = "/tmp/reprod-input-XXXXXX", line[64];
+	struct loaded l;
+
+	(void)state;
+	loaded_write(path, SLICE(""));
+	gzFile gz = gzopen(path, "wb");
+	for (int i = 0; i < LINES; i++)
+		gzwrite(gz, line,
+			(unsigned)snprintf(
+				line, sizeof(line), "%d,a,%d.5\n", 1796040000 + i, i % 97));
+	gzclose(gz);
+	loaded_path(&l, path);
+	assert_true(l.ok);
+	assert_int_equal(l.in.read, LINES);
+	assert_null(l.in.cut_path);
+	series_free(&l.series);
+	assert_int_equal(truncate(path, 9000), 0);
+	loaded_path(&l, path);
+	assert_true(l.ok);
+	assert_true(l.in.read > 100 && l.in.read < LINES);
+	assert_ptr_equal(l.in.cut_path, path);
 	series_free(&l.series);
 	unlink(path);
-	json_free(head);
+	loaded_text(&l, "1796040000,a,1\n1796040001,a");
+	assert_true(l.ok && l.in.is_cut);
+	assert_int_equal(l.in.bad, 1);
+	series_free(&l.series);
+}
+
+static void lines_longer_than_a_block_are_one_bad_line(void **state)
+{
+	size_t n = (size_t)3 << 20;
+	char *text = malloc(n + 64);
+	struct loaded l;
+
+	(void)state;
+	memset(text, 'x', n);
+	memcpy(text, "1796040000,a,1\n", 15);
+	memcpy(text + n, "\n1796040001,a,1\n", 17);
+	loaded_in_zone(&l, (struct slice){ text, n + 16 }, NULL);
+	assert_true(l.ok);
+	assert_int_equal(l.in.read, 2);
+	assert_int_equal(l.in.bad, 1);
+	series_free(&l.series);
+	/* A field of half a megabyte with line breaks is none of those. */
+	memset(text, '\n', n);
+	memcpy(text, "1796040000,\"", 12);
+	memcpy(text + (n >> 2), "\",5\n1796040001,a,1\n", 19);
+	loaded_in_zone(&l, (struct slice){ text, n }, NULL);
+	assert_true(l.ok);
+	assert_int_equal(l.in.read, 2);
+	assert_int_equal(l.in.bad, 0);
+	series_free(&l.series);
+	free(text);
+}
+
+static void empty_inputs_say_so(void **state)
+{
+	static const char *const files[] = { "", "\n\n \n", "t,route,ms\n" };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(files); i++) {
+		struct loaded l;
+
+		loaded_text(&l, files[i]);
+		assert_false(l.ok);
+		assert_int_equal(l.e.kind, ERR_INPUT);
+		assert_string_equal(l.e.what, "no request in it");
+		series_free(&l.series);
+	}
 }
 
 static void other_files_are_refused_with_advice(void **state)
@@ -177,19 +312,19 @@ static void other_files_are_refused_with_advice(void **state)
 	struct loaded l;
 
 	(void)state;
-	load(&l, "\xd4\xc3\xb2\xa1 and so on");
+	loaded_text(&l, "\xd4\xc3\xb2\xa1 and so on");
 	assert_false(l.ok);
 	assert_non_null(strstr(l.e.what, "capture it first"));
 	series_free(&l.series);
-	read_path(&l, "/nonexistent/file");
+	loaded_path(&l, "/nonexistent/file");
 	assert_false(l.ok);
 	assert_int_equal(l.e.kind, ERR_INPUT);
 	series_free(&l.series);
-	read_path(&l, "prometheus:http://x?query=y");
+	loaded_path(&l, "prometheus:http://x?query=y");
 	assert_false(l.ok);
 	assert_int_equal(l.e.kind, ERR_USAGE);
 	series_free(&l.series);
-	load(&l, "2026-11-30 12:00:00 UTC [1] LOG:  database system is ready\n");
+	loaded_text(&l, "2026-11-30 12:00:00 UTC [1] LOG:  database system is ready\n");
 	assert_false(l.ok);
 	assert_non_null(strstr(l.e.hint, "reprod capture"));
 	series_free(&l.series);
@@ -201,7 +336,16 @@ int main(void)
 		cmocka_unit_test(csv_columns_go_by_header_or_by_place),
 		cmocka_unit_test(quoted_fields_keep_commas_and_quotes),
 		cmocka_unit_test(bad_lines_are_counted_and_the_first_is_told),
-		cmocka_unit_test(capture_files_give_service_times_by_arrival),
+		cmocka_unit_test(delimiters_names_and_units_are_told_from_the_header),
+		cmocka_unit_test(a_header_that_lacks_something_is_told_and_nothing_guessed),
+		cmocka_unit_test(line_breaks_inside_of_quotes_belong_to_the_field),
+		cmocka_unit_test(files_written_one_behind_the_other_are_read),
+		cmocka_unit_test(local_times_need_a_zone),
+		cmocka_unit_test(sessions_come_from_their_column),
+		cmocka_unit_test(a_file_given_twice_is_read_once),
+		cmocka_unit_test(compressed_and_cut_files_give_what_is_there),
+		cmocka_unit_test(lines_longer_than_a_block_are_one_bad_line),
+		cmocka_unit_test(empty_inputs_say_so),
 		cmocka_unit_test(other_files_are_refused_with_advice),
 	};
 
