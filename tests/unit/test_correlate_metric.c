@@ -181,6 +181,23 @@ static void a_metric_that_moves_first_is_found_with_its_lag(void **state)
 	assert_true(found >= runs * 9 / 10 && right >= runs * 9 / 10);
 }
 
+static void a_metric_that_only_follows_the_hour_has_no_effect(void **state)
+{
+	(void)state;
+	for (int days = 1; days <= 7; days += 6) {
+		struct stage w;
+
+		stage_init(&w, 2, days * 86400, 60);
+		struct metric *m = add_walk(&w, days * 86400, 60, 0.5, 20);
+		add_clumps(&w, days * 86400, 2700, 180, true);
+		struct metric_result r = tested(&w, m);
+		/* One day cannot tell the hour from anything else. */
+		assert_int_equal(r.is_deseasoned, days > 1);
+		assert_true(days == 1 ? r.effect > 0.3 : fabs(r.effect) < 0.15);
+		stage_free(&w);
+	}
+}
+
 static void what_follows_the_spikes_has_a_negative_lag(void **state)
 {
 	struct stage w;
@@ -370,6 +387,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chance_convicts_as_often_as_promised),
 		cmocka_unit_test(a_metric_that_moves_first_is_found_with_its_lag),
+		cmocka_unit_test(a_metric_that_only_follows_the_hour_has_no_effect),
 		cmocka_unit_test(what_follows_the_spikes_has_a_negative_lag),
 		cmocka_unit_test(the_smallest_effect_is_between_nothing_and_what_was_seen),
 		cmocka_unit_test(stale_points_are_unknown_not_old),

@@ -258,6 +258,19 @@ static void chance_makes_no_rhythm(void **state)
 	}
 }
 
+static void busy_hours_are_no_daily_schedule(void **state)
+{
+	struct onsets o = { 0 };
+	struct period p;
+
+	(void)state;
+	rng_seed(&o.rng, 6);
+	for (int day = 0; day < 14; day++)
+		for (int i = 0; i < 10; i++)
+			add(&o, day * 86400 + 12 * 3600 + 3 * 3600 * rng_unit(&o.rng));
+	assert_false(find(&p, &o, 14 * 86400, NULL));
+}
+
 static void few_onsets_make_no_rhythm(void **state)
 {
 	struct onsets o = { 0 };
@@ -329,6 +342,7 @@ int main(void)
 		cmocka_unit_test(without_a_change_the_given_clock_is_used_and_none_is_told),
 		cmocka_unit_test(what_stopped_is_found_but_not_confirmed),
 		cmocka_unit_test(chance_makes_no_rhythm),
+		cmocka_unit_test(busy_hours_are_no_daily_schedule),
 		cmocka_unit_test(few_onsets_make_no_rhythm),
 		cmocka_unit_test(a_quiet_route_is_folded_by_its_slow_requests),
 		cmocka_unit_test(five_thousand_onsets_take_no_time),
