@@ -163,17 +163,27 @@ static bool is_worth(const struct model *m, const struct row *rows, size_t count
 	return with < 0.98 * without && (without - with) / extra >= f_min * rest;
 }
 
+/* One row per ten minutes: the mean of its buckets' logarithms. The quickest harmonic
+ * takes eight hours. */
 static size_t take_rows(struct row *rows, const struct bucket_list *buckets)
 {
 	size_t used = 0;
 
 	for (size_t i = 0; i < buckets->count; i++) {
 		const struct bucket *b = &buckets->items[i];
+		int64_t at_ns = b->start_ns + buckets->width_ns / 2;
+		double weight = fmin((double)b->n, weight_max);
 
-		if (b->n && !b->is_flagged && b->state != BUCKET_GAP && b->p50_ms > 0)
-			rows[used++] = (struct row){ b->start_ns + buckets->width_ns / 2,
-				log(b->p50_ms), fmin((double)b->n, weight_max) };
+		if (!b->n || b->is_flagged || b->state == BUCKET_GAP || !(b->p50_ms > 0))
+			continue;
+		at_ns -= at_ns % slot_ns - slot_ns / 2;
+		if (!used || rows[used - 1].wall_ns != at_ns)
+			rows[used++] = (struct row){ .wall_ns = at_ns };
+		rows[used - 1].y += weight * log(b->p50_ms);
+		rows[used - 1].weight += weight;
 	}
+	for (size_t i = 0; i < used; i++)
+		rows[i].y /= rows[i].weight;
 	return used;
 }
 
