@@ -5,6 +5,7 @@
 #include "correlate/metric_read.h"
 #include "correlate/pglog_read.h"
 #include "correlate/remote.h"
+#include "correlate/runs.h"
 #include "correlate/schedule.h"
 #include "correlate/stats_read.h"
 
@@ -208,6 +209,7 @@ bool causes_read(struct causes *c, const struct cause_files *files, int64_t firs
 	if (!condition_add_events(&c->conditions, &c->events, &c->reaches, e))
 		return false;
 	note_refused(c);
+	runs_name_twins(&c->conditions);
 	condition_list_finish(&c->conditions, first_ns, last_ns);
 	metric_list_finish(&c->metrics);
 	if (c->metrics.repeated)

@@ -189,6 +189,21 @@ static struct condition *runs_of(struct condition_list *list, const struct condi
 	return NULL;
 }
 
+/* Where the log does not reach, the schedule is the best that is known. */
+static void fill_outside(struct condition *log, const struct condition *schedule)
+{
+	int64_t from_ns = log->from_ns, to_ns = log->to_ns;
+
+	for (size_t i = 0; i < schedule->count; i++) {
+		const struct occurrence *o = &schedule->items[i];
+
+		if (o->start_ns < from_ns || o->start_ns > to_ns)
+			condition_add_time(log, o->start_ns, o->end_ns, o->has_end);
+	}
+	log->from_ns = schedule->from_ns < from_ns ? schedule->from_ns : from_ns;
+	log->to_ns = schedule->to_ns > to_ns ? schedule->to_ns : to_ns;
+}
+
 /* A schedule whose job also logs its runs: the log says when, the schedule how often. */
 static void merge_schedules(struct condition_list *list, int64_t first_ns, int64_t last_ns)
 {
@@ -205,6 +220,7 @@ static void merge_schedules(struct condition_list *list, int64_t first_ns, int64
 		for (size_t k = 0; k < c->count; k++)
 			log->scheduled +=
 				c->items[k].start_ns >= first_ns && c->items[k].start_ns <= last_ns;
+		fill_outside(log, c);
 		free(c->items);
 		memmove(c, c + 1, (list->count - i - 1) * sizeof(*c));
 		list->count--;

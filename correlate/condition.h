@@ -5,8 +5,8 @@
  * occurrence gets a window: start to end plus min(60 s, a tenth of the period)
  * when the end is logged, else min(10 min, a tenth of the period) from the start;
  * a condition that happened once gets a margin by its kind, at most a tenth of the
- * capture. When a job has both a schedule and log lines, the log lines are used
- * and the schedule only counted. At most CONDITION_TIMES_MAX occurrences each.
+ * capture. When a job has both a schedule and logged runs, the runs are used where
+ * their log reaches, and the schedule elsewhere. At most CONDITION_TIMES_MAX occurrences each.
  */
 #ifndef REPROD_CORRELATE_CONDITION_H
 #define REPROD_CORRELATE_CONDITION_H

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include "core/base/proc.h"
 
@@ -188,6 +189,39 @@ static bool take_tags(struct reading *g, char *text, struct err *e)
 	return true;
 }
 
+/* When git wrote to the repository last: until then its history is known. */
+static int64_t written_ns(const struct reading *g, const char *file)
+{
+	const char *const args[] = { "rev-parse", "--git-path", file, NULL };
+	struct buf output = { 0 }, path = { 0 };
+	struct err unused = { 0 };
+	struct stat st;
+	int64_t ns = INT64_MIN;
+
+	if (run_git(g, args, &output, &unused) && output.n > 1) {
+		/* Relative to the folder, unless it is absolute. */
+		if (*output.p != '/')
+			buf_addf(&path, "%s/", g->dir);
+		buf_add(&path, output.p, output.n - 1);
+		if (stat(buf_text(&path), &st) == 0)
+			ns = st.st_mtim.tv_sec * NS_PER_S;
+	}
+	buf_free(&output);
+	buf_free(&path);
+	return ns;
+}
+
+static void extend_reach(struct reading *g)
+{
+	static const char *const files[] = { "FETCH_HEAD", "logs/HEAD", "HEAD" };
+
+	for (size_t i = 0; i < LENGTH(files); i++) {
+		int64_t ns = written_ns(g, files[i]);
+
+		g->reach->to_ns = ns > g->reach->to_ns ? ns : g->reach->to_ns;
+	}
+}
+
 /* The last part of the folder's real path, without ".git" of a bare one. */
 static void name_it(struct reading *g)
 {
@@ -235,6 +269,7 @@ static bool read_repository(struct reading *g, struct buf *output, struct err *e
 		return refuse(g->dir, e);
 	if (output->n && !take_commits(g, output->p, e))
 		return false;
+	extend_reach(g);
 	buf_reset(output);
 	if (!run_git(g, tags, output, e))
 		return refuse(g->dir, e);
