@@ -1,5 +1,6 @@
 #include "correlate/stats_file.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -21,6 +22,7 @@ struct stats_writer {
 	struct buf payload, rows, packed;
 	uint32_t records, row_count;
 	uint32_t last_name;
+	size_t section; /* of the rows that were put */
 	int64_t t_ns, key_ns; /* of this round; of the last key round */
 	bool is_key, is_broken;
 };
@@ -288,6 +290,8 @@ void stats_put(struct stats_writer *w, size_t section, struct slice key, const i
 	uint64_t mask = 0;
 	size_t row;
 
+	assert(!w->row_count || w->section == section);
+	w->section = section;
 	if (!find_row(w, section, key, &row) || s->is_seen[row])
 		return;
 	int64_t *known = stats_values(s, row);
@@ -311,6 +315,7 @@ void stats_end_section(struct stats_writer *w, size_t section)
 	struct stats_rows *s = &w->table.sections[section];
 	struct buf record CLEANUP(buf_free) = { .max = RCAP_RAW_MAX };
 
+	assert(!w->row_count || w->section == section);
 	for (size_t row = 0; row < s->count; row++) {
 		if (s->is_here[row] && !s->is_seen[row]) {
 			s->is_here[row] = false;

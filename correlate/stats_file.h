@@ -42,7 +42,8 @@ struct stats_writer *stats_create(const char *path, bool is_forced,
 	const struct stats_section *sections, size_t section_count, const struct json *head,
 	struct err *e);
 void stats_begin(struct stats_writer *w, int64_t t_ns);
-/* One row; values for each column of the section. Rows beyond a cap are counted. */
+/* One row; values for each column of the section. Rows beyond a cap are counted. All rows
+ * of a section are put before it is ended, those of another one after. */
 void stats_put(struct stats_writer *w, size_t section, struct slice key, const int64_t *values);
 /* Rows not put since the last time are gone. A section that is not ended in a round is
  * unknown there. */

@@ -130,6 +130,12 @@ static bool read_all(struct reading *r, struct metric_list *metrics, struct err 
 {
 	if (!look(r, e))
 		return false;
+	/* Files there are, all of another time. */
+	if (!r->report->rounds && r->files.is_folder && !r->files.read && !r->files.bad) {
+		r->report->first_ns = r->files.segments[0].start_ns;
+		r->report->last_ns = r->files.segments[r->files.count - 1].start_ns;
+		return true;
+	}
 	if (!r->report->rounds) {
 		if (r->files.bad) {
 			*e = r->files.first_bad;

@@ -206,9 +206,11 @@ void watch_host_put(struct stats_writer *w, size_t first, const char *root)
 
 	for (size_t i = 0; i < LENGTH(pressures); i++)
 		put_pressure(w, first + HOST_PSI, root, pressures[i]);
+	stats_end_section(w, first + HOST_PSI);
 	put_cpu(w, first + HOST_CPU, root);
+	stats_end_section(w, first + HOST_CPU);
 	put_memory(w, first + HOST_MEMORY, root);
+	stats_end_section(w, first + HOST_MEMORY);
 	put_disks(w, first + HOST_DISKS, root);
-	for (size_t i = 0; i < HOST_SECTIONS; i++)
-		stats_end_section(w, first + i);
+	stats_end_section(w, first + HOST_DISKS);
 }

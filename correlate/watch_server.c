@@ -32,6 +32,7 @@ struct watch_server {
 	char *schema; /* of pg_stat_statements, quoted; or NULL */
 	struct section sections[QUERIES_MAX];
 	struct watch_changes settings, activity; /* by setting; by statement */
+	int64_t conf_loaded; /* as the server last said */
 	struct watch_server_cost cost;
 };
 
@@ -256,6 +257,20 @@ static void count_changes(struct watch_server *s, struct slice key, int64_t *val
 	*value = c ? c->times : 0;
 }
 
+/* After a reload the settings are asked at once. */
+static void heed_reload(struct watch_server *s, const struct stats_section *schema,
+	const int64_t values[STATS_COLUMNS_MAX])
+{
+	int column = stats_table_column(schema, "conf_loaded");
+
+	if (column < 0 || values[column] == s->conf_loaded)
+		return;
+	s->conf_loaded = values[column];
+	for (size_t i = 0; i < watch_query_count(); i++)
+		if (watch_queries[i].is_hashed)
+			s->sections[i].due_ns = 0;
+}
+
 static void put_rows(
 	struct watch_server *s, size_t i, struct stats_writer *w, const struct pg_rows *rows)
 {
@@ -278,6 +293,7 @@ static void put_rows(
 		if (!is_chosen)
 			continue;
 		read_values(rows, r, written->schema.column_count, values);
+		heed_reload(s, &written->schema, values);
 		if (q->is_hashed)
 			count_changes(s, key, &values[0]);
 		stats_put(w, i, key, values);
