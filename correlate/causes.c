@@ -63,12 +63,15 @@ static bool read_metric_file(struct causes *c, const char *path, struct err *e)
 	reach->to_ns = counts.last_ns;
 	notes_bad(c->notes, counts.bad, "lines of metrics", &counts.first_bad);
 	if (counts.scaled)
-		notes_add(c->notes, "%s: epoch times that are too large for seconds were read as "
-				    "milliseconds or finer", path);
+		notes_add(c->notes,
+			"%s: epoch times that are too large for seconds were read as "
+			"milliseconds or finer",
+			path);
 	if (counts.local)
 		notes_add(c->notes, "%s: times without a zone were read in %s", path, c->zone);
 	if (counts.is_cut)
-		notes_lack(c->notes, "%s: the compressed file is cut: what was whole is used", path);
+		notes_lack(
+			c->notes, "%s: the compressed file is cut: what was whole is used", path);
 	if (counts.last_ns < c->first_ns || counts.first_ns > c->last_ns)
 		notes_lack(c->notes, "%s: no value is of the time of the traffic", path);
 	return true;
@@ -213,7 +216,8 @@ bool causes_read(struct causes *c, const struct cause_files *files, int64_t firs
 	condition_list_finish(&c->conditions, first_ns, last_ns);
 	metric_list_finish(&c->metrics);
 	if (c->metrics.repeated)
-		notes_add(c->notes, "%llu values of a metric have the time of another one: the larger is used",
+		notes_add(c->notes,
+			"%llu values of a metric have the time of another one: the larger is used",
 			(unsigned long long)c->metrics.repeated);
 	return true;
 }
