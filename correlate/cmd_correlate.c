@@ -15,7 +15,7 @@ enum { DEFAULT_SEED = 1 };
 struct correlate_args {
 	struct cause_files causes;
 	const char *route, *output;
-	int64_t bucket_ns, seed;
+	int64_t bucket_ns, floor_ns, seed;
 };
 
 /* Everything one execution owns. */
@@ -72,12 +72,15 @@ static void name_inputs(struct work *w, struct cli_operands ops)
 		ops.items[i] = remote_name(&w->notes.texts, ops.items[i]);
 }
 
-static bool read_inputs(struct work *w, struct run *r, struct cli_operands ops, struct err *e)
+static bool read_inputs(
+	struct work *w, struct run *r, struct cli_operands ops, int64_t floor_ns, struct err *e)
 {
 	for (size_t i = 0; i < ops.count; i++)
 		if (!input_read(&w->input, ops.items[i], r, e))
 			return false;
 	name_inputs(w, ops);
+	if (floor_ns)
+		input_set_floor(&w->input, floor_ns);
 	input_notes(&w->input, &w->notes);
 	if (series_finish(&w->series))
 		return true;
@@ -174,7 +177,7 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 			return OUTCOME_FAILED;
 		w->input.zone = &w->zone;
 	}
-	if (!read_inputs(w, r, ops, e) ||
+	if (!read_inputs(w, r, ops, args->floor_ns, e) ||
 		!causes_read(&w->causes, &args->causes, w->series.first_ns, w->series.last_ns, e))
 		return OUTCOME_FAILED;
 	if (args->route && !(named = find_route(&w->series, args->route))) {
@@ -252,6 +255,8 @@ static const struct cli_option options[] = {
 		"width of the buckets (an eighth of the shortest regular period, 1 s to 60 s)" },
 	{ "header-file", 'H', CLI_TEXT, AT(causes.header_file), "FILE",
 		"lines 'Name: value' for the servers asked, such as a token" },
+	{ "floor", 0, CLI_DURATION, AT(floor_ns), "TIME",
+		"faster requests were not logged (log_min_duration_statement): no quantiles then" },
 	{ "seed", 's', CLI_INT, AT(seed), "N", "of the shifts; same seed, same bytes (1)" },
 	{ "output", 'o', CLI_TEXT, AT(output), "FILE", "write the JSON document there as well" },
 	{ 0 },

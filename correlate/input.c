@@ -158,3 +158,9 @@ bool input_read(struct input *in, const char *path, const struct run *run, struc
 		close(fd);
 	return ok;
 }
+
+void input_set_floor(struct input *in, int64_t floor_ns)
+{
+	for (size_t i = 0; i < in->series->route_count; i++)
+		series_set_floor(in->series->routes[i], floor_ns / NS_PER_US);
+}

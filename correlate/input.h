@@ -31,6 +31,7 @@ struct input {
 	uint64_t gap; /* requests with packets missing inside: their latency is doubtful */
 	uint64_t untimed; /* their log told only when they were */
 	uint64_t dropped; /* packets that captures did not get; when is not known */
+	int64_t found_floor_ns; /* of a log whose requests are all slow; 0: none */
 	uint64_t shed; /* times in which a capture kept some sessions only */
 	uint64_t disordered; /* lines a minute or more behind one above them */
 	uint64_t scaled; /* epoch times in milli-, micro- or nanoseconds */
@@ -47,6 +48,8 @@ struct input {
 
 /* "-" is stdin. */
 bool input_read(struct input *in, const char *path, const struct run *run, struct err *e) MUST_USE;
+/* Faster requests were not written into any of them. */
+void input_set_floor(struct input *in, int64_t floor_ns);
 void input_notes(const struct input *in, struct notes *to);
 
 #endif

@@ -5,6 +5,10 @@
 #include "core/model/rcap_code.h"
 #include "correlate/input_private.h"
 
+enum { FLOOR_TIMED = 20 };
+
+static const int64_t floor_least_ns = 5 * NS_PER_MS;
+
 /* Session numbers begin at 1 in each file; 0 is "unknown" to the series. */
 static uint32_t session_hash(const struct input *in, uint64_t session)
 {
@@ -13,9 +17,19 @@ static uint32_t session_hash(const struct input *in, uint64_t session)
 	return (uint32_t)(h >> 32) | 1;
 }
 
-static bool add_request(struct input *in, struct series_route **routes, const struct rcap *file,
-	const struct request_record *q)
+struct capture_reader {
+	struct input *in;
+	struct rcap *file;
+	struct series_route **routes; /* by their number in the file */
+	int64_t shortest_ns;
+	uint64_t timed;
+};
+
+static bool add_request(struct capture_reader *c, const struct request_record *q)
 {
+	struct input *in = c->in;
+	struct series_route **routes = c->routes;
+	const struct rcap *file = c->file;
 	const struct rcap_route *from = rcap_route(file, q->route);
 	struct series_route *r = q->route < RCAP_ROUTES_MAX ? routes[q->route] : NULL;
 
@@ -29,18 +43,20 @@ static bool add_request(struct input *in, struct series_route **routes, const st
 		return false;
 	if (q->flags & REQUEST_UNANSWERED)
 		return series_add_unanswered(in->series, r, q->start_ns, q->end_ns - q->start_ns);
+	if (!c->timed++ || q->end_ns - q->start_ns < c->shortest_ns)
+		c->shortest_ns = q->end_ns - q->start_ns;
 	return series_add_from(in->series, r, q->start_ns, q->end_ns - q->start_ns,
 		rcap_is_error(q), session_hash(in, q->session));
 }
 
-static bool read_requests(struct input *in, struct rcap *file, struct series_route **routes,
-	const struct run *run, struct err *e)
+static bool read_requests(struct capture_reader *c, const struct run *run, struct err *e)
 {
+	struct input *in = c->in;
 	struct run_progress progress = { .verb = "reading", .unit = "requests" };
 	struct rcap_item item;
 	enum step step = STEP_END;
 
-	while (!run_stopped(run) && (step = rcap_next(file, &item, e)) == STEP_ITEM) {
+	while (!run_stopped(run) && (step = rcap_next(c->file, &item, e)) == STEP_ITEM) {
 		const struct request_record *q = &item.request;
 
 		if (item.kind != RCAP_REQUEST || q->form == FORM_PREPARE ||
@@ -50,7 +66,7 @@ static bool read_requests(struct input *in, struct rcap *file, struct series_rou
 			in->untimed++;
 		else if (q->flags & REQUEST_GAP)
 			in->gap++;
-		else if (add_request(in, routes, file, q))
+		else if (add_request(c, q))
 			in->read++;
 		else
 			in->bad++;
@@ -109,20 +125,40 @@ static void read_head(struct input *in, const struct json *head)
 		read_drops(in, json_at(cost, i));
 }
 
+/* log_min_duration_statement left the faster ones out: none of many is fast. */
+static void find_floor(struct capture_reader *c)
+{
+	const struct json *sources = json_get(rcap_head(c->file), "sources");
+	bool is_log = false;
+
+	for (size_t i = 0; i < json_count(sources); i++)
+		is_log |= slice_is(
+			slice_of(json_text(json_get(json_at(sources, i), "kind"), "")), "pglog");
+	if (!is_log || c->timed < FLOOR_TIMED || c->shortest_ns < floor_least_ns)
+		return;
+	c->in->found_floor_ns = c->shortest_ns;
+	for (size_t i = 0; i < RCAP_ROUTES_MAX; i++)
+		if (c->routes[i])
+			series_set_floor(c->routes[i], c->shortest_ns / NS_PER_US);
+}
+
 bool input_read_capture(struct input *in, const char *path, const struct run *run, struct err *e)
 {
-	struct rcap *file = rcap_open(path, e);
-	struct series_route **routes = calloc(RCAP_ROUTES_MAX, sizeof(struct series_route *));
-	bool ok = file && routes && read_requests(in, file, routes, run, e);
+	struct capture_reader c = { .in = in,
+		.file = rcap_open(path, e),
+		.routes = calloc(RCAP_ROUTES_MAX, sizeof(struct series_route *)) };
+	bool ok = c.file && c.routes && read_requests(&c, run, e);
 
-	if (file && !routes)
+	if (c.file && !c.routes)
 		err_set(e, ERR_ENV, "out of memory");
-	if (file) {
-		read_head(in, rcap_head(file));
-		in->is_torn |= rcap_is_torn(file);
-		rcap_close(file);
+	if (c.file) {
+		read_head(in, rcap_head(c.file));
+		if (ok)
+			find_floor(&c);
+		in->is_torn |= rcap_is_torn(c.file);
+		rcap_close(c.file);
 	}
 	in->has_packets = true;
-	free(routes);
+	free(c.routes);
 	return ok;
 }

@@ -1,5 +1,7 @@
 #include "correlate/input.h"
 
+#include "core/base/clock.h"
+
 #define N(count) ((unsigned long long)(count))
 
 static void note_lines(const struct input *in, struct notes *to)
@@ -29,6 +31,8 @@ static void note_lines(const struct input *in, struct notes *to)
 
 static void note_captures(const struct input *in, struct notes *to)
 {
+	char floor[CLOCK_TEXT_MAX];
+
 	if (in->is_torn)
 		notes_lack(
 			to, "a capture file ends without its last block: what was whole is used");
@@ -41,6 +45,11 @@ static void note_captures(const struct input *in, struct notes *to)
 			"%llu packets were dropped while it was captured, at unknown times: requests "
 			"may be missing",
 			N(in->dropped));
+	if (in->found_floor_ns)
+		notes_add(to,
+			"no statement of a log is faster than %s: log_min_duration_statement left out "
+			"the faster ones, so quantiles are not known",
+			clock_duration_text(in->found_floor_ns, floor));
 	if (in->shed)
 		notes_add(to,
 			"in %llu time ranges a capture kept only some of the sessions: fewer requests "

@@ -110,10 +110,42 @@ static void time_that_a_capture_gave_up_is_a_gap(void **state)
 	json_free(head);
 }
 
+static void a_log_without_fast_statements_has_a_floor(void **state)
+{
+	(void)state;
+	for (int kind = 0; kind < 2; kind++) {
+		char path[] = "/tmp/reprod-input-XXXXXX";
+		struct err e = { 0 };
+		struct json *head =
+			json_parse(slice_of(kind ? "{\"sources\": [{\"kind\": \"pcap\"}]}"
+						 : "{\"sources\": [{\"kind\": \"pglog\"}]}"),
+				"head", &e);
+		struct rcap_writer *w = rcap_create_fd(mkstemp(path), path, &e);
+		uint32_t route = rcap_add_route(w, PROTOCOL_PG, 1, SLICE("SELECT ?"));
+		struct loaded l;
+
+		for (int i = 0; i < 30; i++) {
+			struct request_record q =
+				request(route, t0 + i * NS_PER_S, (250 + i) * NS_PER_MS, 0);
+
+			assert_true(rcap_put_request(w, &q, &e));
+		}
+		assert_true(rcap_finish(w, head, &e));
+		loaded_path(&l, path);
+		assert_true(l.ok);
+		assert_int_equal(l.series.routes[0]->floor_us, kind ? 0 : 250000);
+		assert_int_equal(l.in.found_floor_ns, kind ? 0 : 250 * NS_PER_MS);
+		series_free(&l.series);
+		unlink(path);
+		json_free(head);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(capture_files_give_service_times_by_arrival),
+		cmocka_unit_test(a_log_without_fast_statements_has_a_floor),
 		cmocka_unit_test(time_that_a_capture_gave_up_is_a_gap),
 	};
 
