@@ -291,6 +291,8 @@ static void explain(const struct question *q, struct err *e)
 	const char *state = pg_sqlstate(q->pg);
 	char text[CLOCK_TEXT_MAX];
 
+	if (e->kind == ERR_INTERRUPTED)
+		return;
 	if (strcmp(state, "57014") == 0)
 		err_hint(e,
 			"it was given %s: give it longer (timeout=5m) or less to do (from=, to=)",
@@ -311,7 +313,8 @@ static void name_server(const char *dsn, struct err *e)
 	struct pg_address where;
 	struct err unread = { 0 };
 
-	if (e->kind != ERR_USAGE && pg_address_of(dsn, &where, &unread))
+	if (e->kind != ERR_USAGE && e->kind != ERR_INTERRUPTED &&
+		pg_address_of(dsn, &where, &unread))
 		err_in(e, "sql: %.100s%s%.20s", where.hosts, where.ports[0] ? ":" : "",
 			where.ports);
 }
@@ -326,7 +329,8 @@ bool remote_sql_read(struct series *s, const struct remote_url *url, const struc
 		.timeout_ns = 60 * NS_PER_S };
 	struct pg_options options = { .application = "reprod correlate",
 		.is_read_only = true,
-		.lock_timeout_ns = 5 * NS_PER_S };
+		.lock_timeout_ns = 5 * NS_PER_S,
+		.run = remote->run };
 	bool ok = false;
 
 	if (!remote_url_range(url, &remote->run->clock, &q.from_ns, &q.to_ns, e) ||

@@ -16,6 +16,7 @@ struct pg {
 	PGconn *conn;
 	int64_t answer_timeout_ns; /* 0: waits as long as the connection lives */
 	bool is_replication;
+	const struct run *run;
 	char sqlstate[6];
 };
 
@@ -23,10 +24,15 @@ struct pg_rows {
 	PGresult *result;
 };
 
-/* Waits for the socket; false at the deadline (0: none). */
-static bool wait_socket(PGconn *conn, bool is_writing, int64_t deadline_ns)
+/* A signal may come between a look at the flag and poll(). */
+enum { LOOK_MS = 500 };
+
+/* Waits for the socket; false at the deadline (0: none), or when run was stopped. */
+static bool wait_socket(PGconn *conn, bool is_writing, int64_t deadline_ns, const struct run *run)
 {
 	for (;;) {
+		if (run && run_stopped(run))
+			return false;
 		struct pollfd p = {
 			.fd = PQsocket(conn),
 			.events = (short)(is_writing ? POLLOUT | POLLIN : POLLIN),
@@ -42,6 +48,8 @@ static bool wait_socket(PGconn *conn, bool is_writing, int64_t deadline_ns)
 			 * the caller's loop, so a long wait is no harm. */
 			wait_ms = (int)(left_ns / NS_PER_MS) + 1;
 		}
+		if (run && (wait_ms < 0 || wait_ms > LOOK_MS))
+			wait_ms = LOOK_MS;
 		int n = poll(&p, 1, wait_ms);
 		if (n > 0)
 			return true;
@@ -106,7 +114,7 @@ static bool connect_poll(PGconn *conn, int64_t timeout_ns, struct err *e)
 	while (state != PGRES_POLLING_OK) {
 		if (state == PGRES_POLLING_FAILED)
 			return fail_connect(conn, e);
-		if (!wait_socket(conn, state == PGRES_POLLING_WRITING, deadline_ns)) {
+		if (!wait_socket(conn, state == PGRES_POLLING_WRITING, deadline_ns, NULL)) {
 			char text[CLOCK_TEXT_MAX];
 
 			err_set(e, ERR_ENV, "could not connect within %s",
@@ -184,6 +192,7 @@ struct pg *pg_open(const char *dsn, const struct pg_options *options, struct err
 		goto fail;
 	PQconninfoFree(parsed);
 	c->is_replication = o->is_replication;
+	c->run = o->run;
 	c->answer_timeout_ns = o->statement_timeout_ns ? o->statement_timeout_ns + GRACE_NS : 0;
 	c->conn = PQconnectStartParams(names, values, 1);
 	if (!c->conn || PQstatus(c->conn) == CONNECTION_BAD) {
@@ -313,11 +322,19 @@ static bool send_statement(struct pg *c, const char *sql, const char *const *par
 	return PQsendQueryParams(c->conn, sql, count, NULL, params, NULL, NULL, 0) == 1;
 }
 
-/* The next result, or NULL at the end; *ret_timed_out when the server is silent. */
+/* The next result, or NULL at the end; *ret_timed_out when the server is silent. Once
+ * stopped, it is asked to cancel, and then says that it did. */
 static PGresult *next_result(struct pg *c, int64_t deadline_ns, bool *ret_timed_out)
 {
+	const struct run *run = c->run;
+
 	while (PQisBusy(c->conn)) {
-		if (!wait_socket(c->conn, false, deadline_ns)) {
+		if (!wait_socket(c->conn, false, deadline_ns, run)) {
+			if (run && run_stopped(run)) {
+				pg_cancel(c);
+				run = NULL;
+				continue;
+			}
 			*ret_timed_out = true;
 			return NULL;
 		}
@@ -379,6 +396,8 @@ static PGresult *run(
 	}
 	if (has_failed) {
 		PQclear(last);
+		if (c->run && run_stopped(c->run))
+			err_set(e, ERR_INTERRUPTED, "interrupted");
 		return NULL;
 	}
 	return last;

@@ -21,6 +21,7 @@ struct pg_options {
 	int64_t statement_timeout_ns; /* 0: none */
 	int64_t lock_timeout_ns; /* 0: none */
 	bool is_replication;
+	const struct run *run; /* whose stop cancels the statement under way; NULL: none */
 };
 
 struct pg *pg_open(const char *dsn, const struct pg_options *options, struct err *e);

@@ -67,6 +67,18 @@ refused 2 'needs query=, or table=' "no question" ""
 refused 2 'is no time' "a bad time" "table=requests&from=yesterday"
 is "$(pg_psql db 'SELECT count(*) FROM requests')" 20000 "nothing was changed"
 
+is_sleeping() { [ "$(pg_psql db "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'reprod correlate' AND state = 'active'")" = 1 ]; }
+is_quiet() { ! is_sleeping; }
+"$REPROD" correlate "sql:$at?query=SELECT t, route, ms, pg_sleep(600) FROM requests&timeout=1h" >out 2>err &
+pid=$!
+wait_until 10 is_sleeping || bail "the slow query did not start"
+kill -TERM $pid
+wait $pid 2>/dev/null
+is $? 130 "interrupted: exit code"
+is "$(cat err)" "reprod: interrupted" "and nothing else is said"
+wait_until 10 is_quiet
+ok $? "the server was told to stop as well"
+
 out=$("$REPROD" correlate "sql:host=127.0.0.1 port=1 password=hunter2?table=x" 2>&1)
 is $? 4 "nobody there: exit code"
 like "$out" '127.0.0.1:1: could not connect' "and who is not there"
