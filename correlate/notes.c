@@ -16,7 +16,7 @@ void notes_free(struct notes *n)
 	*n = (struct notes){ 0 };
 }
 
-static void add(struct notes *n, const char *fmt, va_list ap)
+static void PRINTF_LIKE(2, 0) add(struct notes *n, const char *fmt, va_list ap)
 {
 	char text[600];
 
