@@ -247,7 +247,7 @@ void stats_begin(struct stats_writer *w, int64_t t_ns)
 	w->is_broken = false;
 	/* Names of statements and relations come and go: never close to the cap. */
 	if (!w->key_ns || t_ns - w->key_ns >= STATS_KEY_EVERY_NS || t_ns < w->key_ns ||
-		w->table.name_count > STATS_NAMES_MAX / 2 || w->table.refused)
+		w->table.name_count > STATS_NAMES_MAX / 2)
 		begin_anew(w);
 	buf_add_svarint(&record, t_ns);
 	frame(w, STATS_RECORD_ROUND, &record);
