@@ -189,15 +189,29 @@ static struct condition *runs_of(struct condition_list *list, const struct condi
 	return NULL;
 }
 
+/* A log may begin with a run that its schedule has a little before. */
+static bool has_run_after(const struct condition *log, size_t count, int64_t ns)
+{
+	for (size_t i = 0; i < count; i++)
+		if (log->items[i].start_ns >= ns && log->items[i].start_ns - ns < 90 * NS_PER_S)
+			return true;
+	return false;
+}
+
 /* Where the log does not reach, the schedule is the best that is known. */
 static void fill_outside(struct condition *log, const struct condition *schedule)
 {
 	int64_t from_ns = log->from_ns, to_ns = log->to_ns;
+	size_t logged = log->count;
 
 	for (size_t i = 0; i < schedule->count; i++) {
 		const struct occurrence *o = &schedule->items[i];
+		bool is_outside = o->start_ns < from_ns || o->start_ns > to_ns;
+		/* Only next to the log's beginning can it be told already. */
+		bool is_near = is_outside && o->start_ns < from_ns &&
+			       from_ns - o->start_ns < 90 * NS_PER_S;
 
-		if (o->start_ns < from_ns || o->start_ns > to_ns)
+		if (is_outside && !(is_near && has_run_after(log, logged, o->start_ns)))
 			condition_add_time(log, o->start_ns, o->end_ns, o->has_end);
 	}
 	log->from_ns = schedule->from_ns < from_ns ? schedule->from_ns : from_ns;

@@ -63,12 +63,12 @@ static double number_at(struct slice s)
 	return n && end != text ? v : NAN;
 }
 
-/* Up to 100 years, so that sums stay in range. */
+/* Up to a year, so that sums stay in range. */
 static int64_t duration(double units, double unit_ns)
 {
 	double ns = units * unit_ns;
 
-	return ns > 0 && ns < 3.2e18 ? (int64_t)ns : 0;
+	return ns > 0 && ns < 3.2e16 ? (int64_t)ns : 0;
 }
 
 static bool add(struct pglog_events *p, const char *kind, const char *name, int64_t start_ns,
@@ -82,7 +82,10 @@ static bool add(struct pglog_events *p, const char *kind, const char *name, int6
 		.dose = dose,
 		.source = p->source };
 
-	if (!event_name_is_plain(slice_of(name)))
+	/* Lines out of order, or a clock that was set back. */
+	if (event.end_ns < event.start_ns)
+		event.start_ns = event.end_ns;
+	if (!*name || !event_name_is_plain(slice_of(name)))
 		return true;
 	if (!event_append(p->list, &event))
 		return err_set(e, ERR_ENV, "out of memory, or names hold too many bytes");

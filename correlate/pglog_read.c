@@ -15,6 +15,7 @@ enum { RECORD_MAX = 16 << 20, FILES_MAX = 256 };
 
 /* What stands between two records of one log at most: a week without a line is a gap. */
 #define FOLLOWS_NS (7 * 86400 * NS_PER_S)
+#define YEARS_200_NS (INT64_C(200) * 365 * 86400 * NS_PER_S)
 
 struct reader {
 	const struct events_options *o;
@@ -97,6 +98,10 @@ static bool take(struct reader *r, const struct pglog_line *line, struct err *e)
 			err_in(&bad, "%s: line %llu", r->path, (unsigned long long)r->number);
 			r->reach->first_bad = bad;
 		}
+		return true;
+	}
+	if (t_ns < -YEARS_200_NS || t_ns > YEARS_200_NS) {
+		leave_out(r, "a time out of range");
 		return true;
 	}
 	if (!r->lines++ && !check_follows(r, t_ns, e))

@@ -158,6 +158,19 @@ static void restarts_and_crashes_last_until_it_is_ready(void **state)
 	end(&t, "restart:postgres 10..21\ncrash:postgres 30..33\nrestart:postgres 50\n");
 }
 
+static void a_clock_that_was_set_back_makes_no_negative_times(void **state)
+{
+	struct taken t;
+
+	(void)state;
+	begin(&t);
+	take(&t, 60, "LOG", "checkpoint starting: time");
+	take(&t, 5, "LOG", "checkpoint complete: wrote 4 buffers (0.1%); total=5.0 s");
+	take(&t, 60, "LOG", "received fast shutdown request");
+	take(&t, 6, "LOG", "database system is ready to accept connections");
+	end(&t, "checkpoint:timed 5..5 dose 4\nrestart:postgres 6..6\n");
+}
+
 static void values_and_users_are_not_kept(void **state)
 {
 	struct taken t;
@@ -332,6 +345,7 @@ int main(void)
 		cmocka_unit_test(a_lock_is_waited_for_once),
 		cmocka_unit_test(waits_are_bounded),
 		cmocka_unit_test(restarts_and_crashes_last_until_it_is_ready),
+		cmocka_unit_test(a_clock_that_was_set_back_makes_no_negative_times),
 		cmocka_unit_test(values_and_users_are_not_kept),
 		cmocka_unit_test(rotated_files_are_one_log_in_any_order),
 		cmocka_unit_test(zones_are_told_given_or_refused),
