@@ -121,25 +121,23 @@ static bool read_events(struct causes *c, const struct cause_files *files, struc
 	return ok;
 }
 
+static bool read_schedules(
+	struct causes *c, const char *dialect, const char *file, struct err *e)
+{
+	const struct schedule_target target = { &c->conditions, &c->reaches, c->notes, c->zone,
+		c->first_ns, c->last_ns };
+
+	return schedule_read(&target, dialect, file, e);
+}
+
 static bool read_crontab(struct causes *c, const char *path, struct err *e)
 {
-	struct reach *reach = reach_add(&c->reaches, path, "cron");
-	struct schedule_report report = { 0 };
+	return read_schedules(c, "cron", path, e);
+}
 
-	if (!schedule_load(&c->conditions, path, c->zone, c->first_ns, c->last_ns, &report, e))
-		return false;
-	reach->read = report.lines;
-	reach->bad = report.bad;
-	reach->first_bad = report.first_bad;
-	notes_bad(c->notes, report.bad, "crontab lines", &report.first_bad);
-	if (report.is_utc_assumed)
-		notes_add(c->notes,
-			"the schedules of '%s' are read in UTC; --zone NAME gives the host's zone",
-			path);
-	if (report.unscheduled)
-		notes_add(c->notes, "%zu lines of '%s' have no times of their own (@reboot, '~')",
-			report.unscheduled, path);
-	return true;
+static bool read_schedule(struct causes *c, const char *file, struct err *e)
+{
+	return read_schedules(c, NULL, file, e);
 }
 
 static bool read_stats(struct causes *c, const char *path, struct err *e)
@@ -164,6 +162,7 @@ struct reader {
 
 static const struct reader readers[] = {
 	{ offsetof(struct cause_files, crontabs), read_crontab },
+	{ offsetof(struct cause_files, schedules), read_schedule },
 	{ offsetof(struct cause_files, stats), read_stats },
 	{ offsetof(struct cause_files, metrics), read_metric },
 };

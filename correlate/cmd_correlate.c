@@ -242,13 +242,16 @@ static const struct cli_option options[] = {
 		"the server's log: checkpoints, autovacuum, lock waits, restarts" },
 	{ "git", 0, CLI_LIST, AT(causes.git), "DIR", "tags and commits, as weak events" },
 	{ "crontab", 'c', CLI_LIST, AT(causes.crontabs), "FILE",
-		"schedules; each line becomes job:NAME" },
+		"a crontab; each line becomes job:NAME" },
+	{ "schedule", 0, CLI_LIST, AT(causes.schedules), "FILE",
+		"crontab, systemd timers, CronJobs, pg_cron or Quartz, told by content (or DIALECT:FILE)" },
 	{ "metric", 'm', CLI_LIST, AT(causes.metrics), "SOURCE",
 		"numbers over time: CSV or JSON lines with t, name, value; prometheus:URL?query=..., prometheus:FILE" },
 	{ "stats", 0, CLI_LIST, AT(causes.stats), "FILE|DIR",
 		"what 'correlate watch' recorded: metrics, vacuums, checkpoints, restarts" },
 	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME",
-		"time zone of the crontabs (UTC), and of times that have none" },
+		
+		"time zone of schedules that name none (UTC), and of times that have none" },
 	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
 		"test only this route: a fragment of its text, or its fingerprint" },
 	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",
@@ -267,7 +270,7 @@ static const struct cli_command *const subs[] = { &correlate_watch_command, NULL
 const struct cli_command correlate_command = {
 	.name = "correlate",
 	.summary = "line spikes up with what else happened",
-	.usage = "correlate INPUT... [--events F.jsonl]... [--crontab F]... [options]",
+	.usage = "correlate INPUT... [--events F.jsonl]... [--schedule F]... [options]",
 	.notes =
 		"INPUT is a capture (.rcap), CSV or JSON lines with t, route, ms and status; '-' is\n"
 		"stdin; or a server: sql:DSN?query=SELECT t, route, ms FROM ... (or table=),\n"

@@ -1,26 +1,31 @@
 /*
- * schedule.h - a crontab file's lines as conditions over a range of time.
+ * schedule.h - files of schedules, in any dialect, as conditions over a range of time.
  *
- * Each line becomes one condition "job:NAME" (core/format/crontab.h); twins get
- * "#2". Schedules are expanded minute by minute as Vixie's cron runs them: in the
- * hour that a clock change skips, fixed times run at once after it; in the hour
- * it repeats they run once, lines with a star in minute or hour run in both. The
- * zone is CRON_TZ, else the one given, else UTC.
+ * A file is named "DIALECT:PATH" or is told by what is in it: crontabs, systemd timers,
+ * Kubernetes CronJobs, pg_cron's table, Quartz expressions (docs/formats/schedules.md).
+ * Each entry becomes one condition "job:NAME"; twins get "#2". An occurrence whose start
+ * is only known to lie in a span (a random delay) has that span as start and end, without
+ * has_end. What could not be read, has no times, or was assumed is said in the notes; the
+ * reach is everywhere, as a schedule knows no beginning. Files up to 64 MiB.
  */
 #ifndef REPROD_CORRELATE_SCHEDULE_H
 #define REPROD_CORRELATE_SCHEDULE_H
 
 #include "correlate/condition.h"
+#include "correlate/notes.h"
+#include "correlate/reach.h"
 
-struct schedule_report {
-	size_t lines; /* schedules read */
-	size_t bad;
-	size_t unscheduled; /* @reboot and random ranges: no times of their own */
-	bool is_utc_assumed;
-	struct err first_bad;
+struct schedule_target {
+	struct condition_list *list;
+	struct reach_list *reaches;
+	struct notes *notes;
+	const char *zone; /* of whatever names none; NULL: UTC is assumed and said */
+	int64_t first_ns, last_ns;
 };
 
-bool schedule_load(struct condition_list *list, const char *path, const char *zone,
-	int64_t first_ns, int64_t last_ns, struct schedule_report *ret, struct err *e) MUST_USE;
+/* False when nothing of it could be read. dialect is "cron", ... or NULL: told by the name
+ * or the contents. */
+bool schedule_read(const struct schedule_target *to, const char *dialect, const char *file,
+	struct err *e) MUST_USE;
 
 #endif

@@ -5,10 +5,19 @@
 #include <stdlib.h>
 
 #include "core/base/buf.h"
+#include "core/base/clock.h"
 #include "core/base/cursor.h"
 #include "core/base/file.h"
+#include "core/format/zone_rule.h"
 
-enum { TRANSITIONS_MAX = 20000, TYPES_MAX = 256, FILE_MAX = 1 << 20, NAME_MAX_BYTES = 200 };
+enum {
+	TRANSITIONS_MAX = 20000,
+	TYPES_MAX = 256,
+	FILE_MAX = 1 << 20,
+	NAME_MAX_BYTES = 200,
+	YEAR_MAX = 2201,
+	RULE_MAX = 2 * (YEAR_MAX - 1970)
+};
 
 struct counts {
 	uint32_t isut, isstd, leap, transitions, types, letters;
@@ -38,7 +47,7 @@ static void read_types(struct zone *z, struct cursor *c, const struct counts *n)
 
 	for (uint32_t i = 0; i < n->types; i++) {
 		z->types[i].offset_ns = (int32_t)cursor_u32be(c) * NS_PER_S;
-		cursor_skip(c, 1);
+		z->types[i].is_dst = cursor_u8(c) != 0;
 		at[i] = cursor_u8(c);
 	}
 	struct slice letters = cursor_bytes(c, n->letters);
@@ -47,32 +56,104 @@ static void read_types(struct zone *z, struct cursor *c, const struct counts *n)
 			(int)(letters.n - at[i]), letters.p + at[i]);
 }
 
+/* The type of a rule's season; a new one where the file had none. */
+static int rule_type(struct zone *z, const struct zone_rule *r, bool is_dst)
+{
+	for (size_t i = 0; i < z->type_count; i++)
+		if (z->types[i].is_dst == is_dst &&
+			z->types[i].offset_ns == r->offset_s[is_dst] * NS_PER_S &&
+			strcmp(z->types[i].abbreviation, r->abbreviation[is_dst]) == 0)
+			return (int)i;
+	if (z->type_count == TYPES_MAX)
+		return -1;
+	struct zone_type *t = &z->types[z->type_count];
+	t->offset_ns = r->offset_s[is_dst] * NS_PER_S;
+	t->is_dst = is_dst;
+	memcpy(t->abbreviation, r->abbreviation[is_dst], sizeof(t->abbreviation));
+	return (int)z->type_count++;
+}
+
+static void add_change(struct zone *z, int64_t at_s, int type)
+{
+	size_t n = z->transition_count;
+
+	if (n && z->starts_s[n - 1] >= at_s)
+		return;
+	z->starts_s[n] = at_s;
+	z->which[n] = (uint8_t)type;
+	z->transition_count++;
+}
+
+/* Years after the last transition go by the rule. */
+static void extend(struct zone *z, const struct zone_rule *r)
+{
+	int types[2] = { rule_type(z, r, false), r->has_summer ? rule_type(z, r, true) : 0 };
+	int year = 1970, month, day;
+
+	if (!r->has_summer || types[0] < 0 || types[1] < 0)
+		return;
+	if (z->transition_count)
+		clock_civil(z->starts_s[z->transition_count - 1] / 86400, &year, &month, &day);
+	for (year = year < 1970 ? 1970 : year; year < YEAR_MAX; year++) {
+		int64_t start = zone_rule_change(r, year, true);
+		int64_t end = zone_rule_change(r, year, false);
+		bool is_north = start < end;
+
+		add_change(z, is_north ? start : end, types[is_north]);
+		add_change(z, is_north ? end : start, types[!is_north]);
+	}
+}
+
+static void read_rule(struct zone *z, struct cursor *c, const struct counts *n)
+{
+	struct zone_rule rule;
+
+	cursor_skip(c, n->leap * 12 + n->isstd + n->isut);
+	struct slice rest = cursor_bytes(c, cursor_left(c));
+	if (rest.n < 2 || *rest.p != '\n')
+		return;
+	const char *end = memchr(rest.p + 1, '\n', rest.n - 1);
+	if (end && zone_rule_parse((struct slice){ rest.p + 1, (size_t)(end - rest.p - 1) }, &rule))
+		extend(z, &rule);
+}
+
+static bool read_transitions(struct zone *z, struct cursor *c, const struct counts *n)
+{
+	for (uint32_t i = 0; i < n->transitions; i++)
+		z->starts_s[i] = (int64_t)cursor_u64be(c);
+	for (uint32_t i = 0; i < n->transitions; i++)
+		if ((z->which[i] = cursor_u8(c)) >= n->types)
+			return false;
+	z->transition_count = n->transitions;
+	return true;
+}
+
 /* The first block has 32-bit times and is stepped over (RFC 8536, 3.1). */
-static bool parse(struct zone *z, struct slice bytes)
+bool zone_parse(struct zone *z, struct slice bytes)
 {
 	struct cursor c = cursor_of(bytes.p, bytes.n);
 	struct counts n;
 
+	*z = (struct zone){ 0 };
 	if (!read_counts(&c, &n))
 		return false;
 	cursor_skip(
 		&c, n.transitions * 5 + n.types * 6 + n.letters + n.leap * 8 + n.isstd + n.isut);
 	if (!read_counts(&c, &n))
 		return false;
-	z->types = calloc(n.types, sizeof(*z->types));
-	z->starts_s = calloc(n.transitions + 1, sizeof(*z->starts_s));
-	z->which = calloc(n.transitions + 1, 1);
+	z->types = calloc(n.types + 2, sizeof(*z->types));
+	z->starts_s = calloc(n.transitions + RULE_MAX, sizeof(*z->starts_s));
+	z->which = calloc(n.transitions + RULE_MAX, 1);
 	if (!z->types || !z->starts_s || !z->which)
 		return false;
 	z->type_count = n.types;
-	z->transition_count = n.transitions;
-	for (uint32_t i = 0; i < n.transitions; i++)
-		z->starts_s[i] = (int64_t)cursor_u64be(&c);
-	for (uint32_t i = 0; i < n.transitions; i++)
-		if ((z->which[i] = cursor_u8(&c)) >= n.types)
-			return false;
+	if (!read_transitions(z, &c, &n))
+		return false;
 	read_types(z, &c, &n);
-	return !c.is_short;
+	if (c.is_short)
+		return false;
+	read_rule(z, &c, &n);
+	return true;
 }
 
 static bool is_safe_name(const char *name)
@@ -196,7 +277,7 @@ bool zone_open(struct zone *z, const char *name, struct err *e)
 	snprintf(path, sizeof(path), "/usr/share/zoneinfo/%.*s", NAME_MAX_BYTES, name);
 	buf_init(&file, FILE_MAX);
 	bool ok = is_safe_name(name) && file_read(path, FILE_MAX, &file, &why) &&
-		  parse(z, buf_slice(&file));
+		  zone_parse(z, buf_slice(&file));
 	buf_free(&file);
 	if (ok || set_abbreviation(z, name))
 		return true;
@@ -214,7 +295,8 @@ void zone_close(struct zone *z)
 	*z = (struct zone){ 0 };
 }
 
-static size_t type_at(const struct zone *z, int64_t utc_s)
+/* How many transitions lie at or before. */
+static size_t passed(const struct zone *z, int64_t utc_s)
 {
 	size_t low = 0, high = z->transition_count;
 
@@ -226,7 +308,26 @@ static size_t type_at(const struct zone *z, int64_t utc_s)
 		else
 			high = middle;
 	}
-	return low ? z->which[low - 1] : 0;
+	return low;
+}
+
+static size_t type_at(const struct zone *z, int64_t utc_s)
+{
+	size_t n = passed(z, utc_s);
+
+	return n ? z->which[n - 1] : 0;
+}
+
+const struct zone_type *zone_at(
+	const struct zone *z, int64_t utc_s, int64_t *ret_from_s, int64_t *ret_until_s)
+{
+	size_t n = passed(z, utc_s);
+
+	if (ret_from_s)
+		*ret_from_s = n ? z->starts_s[n - 1] : INT64_MIN;
+	if (ret_until_s)
+		*ret_until_s = n < z->transition_count ? z->starts_s[n] : INT64_MAX;
+	return &z->types[n ? z->which[n - 1] : 0];
 }
 
 int64_t zone_offset_s(const struct zone *z, int64_t utc_s)

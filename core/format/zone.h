@@ -1,10 +1,10 @@
 /*
  * zone.h - a named time zone, by the system's zone files or as a fixed offset.
  *
- * Reads /usr/share/zoneinfo (RFC 8536, the 64-bit block of version 2 or later) or
- * takes an offset such as "+02:00" or an abbreviation such as "CEST". Times after the last transition keep its offset
- * (Debian's files list transitions up to 2037); before the first the first type
- * holds. Names may not leave the zoneinfo folder.
+ * Reads /usr/share/zoneinfo (RFC 8536, the 64-bit block of version 2 or later, and the
+ * rule behind it up to the year 2200) or takes an offset such as "+02:00" or an
+ * abbreviation such as "CEST". Before the first transition the first type holds. Names
+ * may not leave the zoneinfo folder.
  */
 #ifndef REPROD_ZONE_H
 #define REPROD_ZONE_H
@@ -15,6 +15,7 @@
 struct zone_type {
 	int64_t offset_ns; /* east of UTC */
 	char abbreviation[8];
+	bool is_dst;
 };
 
 struct zone {
@@ -26,7 +27,13 @@ struct zone {
 
 /* NULL is UTC. */
 bool zone_open(struct zone *z, const char *name, struct err *e) MUST_USE;
+/* From the bytes of a zone file; false when they are none. *z is closed by the caller. */
+bool zone_parse(struct zone *z, struct slice bytes) MUST_USE;
 int64_t zone_offset_s(const struct zone *z, int64_t utc_s);
+/* What holds at that time; from and until (may be NULL) are the changes around it, INT64_MIN
+ * and INT64_MAX where there is none. A change need not change the offset. */
+const struct zone_type *zone_at(
+	const struct zone *z, int64_t utc_s, int64_t *ret_from_s, int64_t *ret_until_s);
 /* The abbreviation that stands beside a local time ("CEST") decides in the hour that
  * occurs twice. False when no offset of the zone has it at that time. */
 bool zone_to_utc(const struct zone *z, int64_t local_ns, struct slice abbreviation,
