@@ -181,8 +181,8 @@ static bool eat_duration(struct slice *s, int64_t *ret_ns)
 	if (s->n == 0 || !is_digit(*s->p))
 		return false;
 	while (s->n && is_digit(*s->p)) {
-		/* 100 years, far from overflow */
-		if (ms > INT64_C(3200000000000))
+		/* with one digit more, 100 years */
+		if (ms > INT64_C(320000000000))
 			return false;
 		ms = 10 * ms + (*s->p - '0');
 		s->p++;
