@@ -16,6 +16,8 @@ conditions() { # FILE...: "id confirmed" of those of public tables and the serve
 			grep { $_->{id} !~ /pg_catalog|information_schema|^traffic/ } @{$d->{conditions}};'
 }
 
+# Holds until somebody waits, and longer than the server takes to tell of it.
+until_waited_for="do 'begin for i in 1 .. 500 loop exit when exists (select 1 from pg_locks where not granted); perform pg_sleep(0.01); end loop; perform pg_sleep(0.15); end'"
 pg_start shop log_checkpoints=on log_autovacuum_min_duration=0 autovacuum_naptime=1s log_lock_waits=on \
 	deadlock_timeout=20ms log_temp_files=0 work_mem=64kB wal_level=replica max_wal_senders=3 \
 	log_replication_commands=on "log_destination='stderr,csvlog,jsonlog'" logging_collector=on \
@@ -26,7 +28,7 @@ pg_psql shop "insert into orders select g, repeat('x', 50) from generate_series(
 pg_psql shop checkpoint
 pg_psql shop "update orders set b = 'hunter2'"
 pg_psql shop "select count(*) from (select a, b from orders order by b, a desc offset 0) x" >/dev/null
-pg_psql shop "begin; lock table orders; select pg_sleep(0.2); commit" >/dev/null &
+pg_psql shop "begin; lock table orders; $until_waited_for; commit" >/dev/null &
 holder=$!
 locked() { [ "$(pg_psql shop "select count(*) from pg_locks where mode = 'AccessExclusiveLock' and granted and relation = 'orders'::regclass")" = 1 ]; }
 wait_until 5 locked
