@@ -53,22 +53,16 @@ bool watch_rules_add(struct watch_rules *r, const char *text, struct err *e)
 
 bool watch_rules_schedule(struct watch_rules *r, const char *text, struct err *e)
 {
-	struct arena arena;
-	const char *zone = NULL;
-	char line[80];
+	struct slice rest = slice_of(text);
 	struct err inner = { 0 };
-	enum step step;
 
-	if ((size_t)snprintf(line, sizeof line, "%s x", text) >= sizeof line)
+	if (rest.n >= sizeof r->schedule_text)
 		return err_set(e, ERR_USAGE, "--schedule '%s' is too long", text);
-	snprintf(r->schedule_text, sizeof r->schedule_text, "%.63s", text);
-	arena_init(&arena, 4096);
-	step = crontab_parse(slice_of(line), false, &arena, &zone, &r->schedule, &inner);
-	/* A sixth field would be the command. */
-	bool is_whole = strcmp(r->schedule.name ? r->schedule.name : "", "x") == 0;
-	arena_free(&arena);
-	r->schedule.name = r->schedule.zone = NULL;
-	if (step != STEP_ITEM || !is_whole || r->schedule.is_reboot || r->schedule.is_random) {
+	snprintf(r->schedule_text, sizeof r->schedule_text, "%s", text);
+	bool is_read = *text == '@' ? cron_fields_word(cron_next_word(&rest), &r->schedule)
+				    : cron_fields_parse(CRON_PG, &rest, &r->schedule, &inner);
+	/* A sixth field would be a command. */
+	if (!is_read || cron_next_word(&rest).n) {
 		err_set(e, ERR_USAGE, "--schedule '%s' cannot be read", text);
 		return err_hint(e, "five crontab fields, as in --schedule '*/10 * * * *'");
 	}
@@ -122,13 +116,10 @@ static bool fire_rule(struct watch_rule *rule, int64_t now_ns, char *ret_why, si
 	return is_over;
 }
 
-static bool is_due(const struct crontab_line *line, int64_t minute)
+static bool is_due(const struct cron_fields *f, int64_t minute)
 {
-	int64_t days = minute / 1440;
-	int in_day = (int)(minute % 1440), year, month, day;
-
-	clock_civil(days, &year, &month, &day);
-	return crontab_is_due(line, in_day % 60, in_day / 60, day, month, (int)((days + 4) % 7));
+	return (f->minute >> minute % 60 & 1) && (f->hour >> minute / 60 % 24 & 1) &&
+	       cron_fields_fit_day(f, minute / 1440);
 }
 
 static bool fire_schedule(struct watch_rules *r, int64_t now_ns, char *ret_why, size_t size)

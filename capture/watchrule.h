@@ -12,7 +12,7 @@
 
 #include "core/base/err.h"
 #include "core/base/hist.h"
-#include "core/format/crontab.h"
+#include "core/format/cronfield.h"
 
 #define WATCH_RULES_MAX 32
 
@@ -28,7 +28,7 @@ struct watch_rules {
 	struct watch_rule items[WATCH_RULES_MAX];
 	size_t count;
 	bool has_schedule;
-	struct crontab_line schedule;
+	struct cron_fields schedule;
 	char schedule_text[64];
 	int64_t schedule_minute; /* the last one that was looked at */
 	uint64_t refused; /* requests not counted for want of memory */
