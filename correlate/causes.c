@@ -113,8 +113,7 @@ static bool read_events(struct causes *c, const struct cause_files *files, struc
 	for (size_t i = 0; ok && i < files->events.count; i++) {
 		const char *path = files->events.items[i];
 
-		ok = remote_is_events(path) ? ask_events(c, ev, path, e)
-					    : events_read(ev, path, e);
+		ok = remote_is_events(path) ? ask_events(c, ev, path, e) : events_read(ev, path, e);
 	}
 	ok = ok && events_finish(ev, e);
 	events_free(ev);
