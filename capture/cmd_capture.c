@@ -9,6 +9,7 @@
 #include "capture/cmd_shape.h"
 #include "capture/cmd_watch.h"
 #include "capture/job.h"
+#include "capture/optioncheck.h"
 #include "capture/show.h"
 #include "capture/verify.h"
 
@@ -60,15 +61,9 @@ static const struct cli_option options[] = {
 	{ 0 },
 };
 
-static void defaults(void *args)
-{
-	((struct capture_args *)args)->for_ns = 15 * 60 * NS_PER_S;
-	((struct capture_args *)args)->probe_window_ns = NS_PER_S;
-}
-
 static enum outcome capture_main(struct run *r, void *args, struct cli_operands ops, struct err *e)
 {
-	const struct capture_args *a = args;
+	struct capture_args *a = args;
 	enum outcome outcome = OUTCOME_FAILED;
 	struct job j;
 
@@ -84,16 +79,12 @@ static enum outcome capture_main(struct run *r, void *args, struct cli_operands 
 			ops.items[0], a->interfaces.items[0]);
 		return OUTCOME_FAILED;
 	}
-	if (!a->interfaces.count && (a->budget || a->is_probing)) {
-		err_set(e, ERR_USAGE, "%s is for live captures",
-			a->budget ? "--budget" : "--probe");
+	if (a->interfaces.count && !optioncheck_live(a, e))
 		return OUTCOME_FAILED;
-	}
-	if (!a->interfaces.count && a->filter) {
-		err_set(e, ERR_USAGE, "-f is for live captures");
-		err_hint(e, "tcpdump -r IN -w OUT 'FILTER' filters a file");
-		return OUTCOME_FAILED;
-	}
+	if (a->interfaces.count && !a->for_ns)
+		a->for_ns = 15 * 60 * NS_PER_S;
+	if (a->is_probing && !a->probe_window_ns)
+		a->probe_window_ns = NS_PER_S;
 	if (job_init(&j, r, a, e))
 		outcome = a->interfaces.count ? job_live(&j, e) : job_files(&j, ops, e);
 	job_free(&j);
@@ -126,7 +117,6 @@ const struct cli_command capture_command = {
 		"what was missed and why.",
 	.options = options,
 	.args_size = sizeof(struct capture_args),
-	.defaults = defaults,
 	.main = capture_main,
 	.subs = subs,
 };

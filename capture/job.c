@@ -58,12 +58,38 @@ bool job_init(struct job *j, struct run *r, const struct capture_args *a, struct
 	return read_ports(j, e);
 }
 
+/* Live, the file that is there is emptied when all is open: a draft could not be renamed
+ * once the privileges are dropped. */
+static int open_forced(struct job *j)
+{
+	int fd;
+
+	if (j->args->interfaces.count)
+		return open(j->output, O_WRONLY | O_CLOEXEC);
+	fd = file_open_beside(j->output, j->draft);
+	if (fd >= 0 && j->draft[0])
+		(void)fchmod(fd, 0600);
+	return fd;
+}
+
+/* What --force replaces live. */
+static bool empty_output(struct job *j, struct err *e)
+{
+	struct stat st;
+
+	if (j->is_created || j->draft[0] || fstat(j->output_fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return true;
+	if (ftruncate(j->output_fd, 0) != 0)
+		return err_os(e, ERR_ENV, errno, "could not overwrite '%s'", j->output);
+	j->is_created = true;
+	return true;
+}
+
 bool job_create_output(struct job *j, struct err *e)
 {
 	const struct capture_args *a = j->args;
 	const char *const inputs[] = { a->key, a->policy, a->sample, a->routes, a->tls_keylog,
 		a->server_profile };
-	struct stat st;
 	int fd;
 
 	if (!file_is_apart(j->output, inputs, LENGTH(inputs), e))
@@ -75,19 +101,18 @@ bool job_create_output(struct job *j, struct err *e)
 		j->writer = rcap_create(j->output, true, e);
 		return j->writer != NULL;
 	}
-	fd = open(
-		j->output, O_WRONLY | O_CREAT | O_CLOEXEC | (j->run->is_forced ? 0 : O_EXCL), 0600);
-	if (fd < 0 && errno == EEXIST) {
+	fd = open(j->output, O_WRONLY | O_CREAT | O_CLOEXEC | O_EXCL, 0600);
+	if (fd < 0 && errno == EEXIST && !j->run->is_forced) {
 		err_set(e, ERR_USAGE, "'%s' exists", j->output);
 		return err_hint(e, "name another file with -o, or overwrite it with --force");
 	}
+	/* A device or pipe that was named is not ours to remove when nothing came. */
+	j->is_created = fd >= 0;
+	if (fd < 0 && errno == EEXIST)
+		fd = open_forced(j);
 	if (fd < 0)
 		return err_os(e, ERR_ENV, errno, "could not create '%s'", j->output);
 	j->output_fd = fd;
-	/* A device or pipe that was named is not ours to remove when nothing came. */
-	j->is_created = fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
-	if (j->run->is_forced && ftruncate(fd, 0) != 0 && errno != EINVAL)
-		return err_os(e, ERR_ENV, errno, "could not overwrite '%s'", j->output);
 	return true;
 }
 
@@ -149,6 +174,8 @@ bool job_start(struct job *j, struct err *e)
 	};
 	struct store store;
 
+	if (!j->writer && !empty_output(j, e))
+		return false;
 	if (!j->writer) {
 		int fd = j->output_fd;
 
@@ -190,7 +217,7 @@ void job_add_source(struct job *j, const char *kind, const char *name)
 
 static bool print_summary(const struct job *j, struct err *e)
 {
-	struct rcap *r = rcap_open(j->output, e);
+	struct rcap *r = rcap_open(j->draft[0] ? j->draft : j->output, e);
 	CLEANUP(json_cleanup) struct json *doc = r ? capture_summary(r, j->run, e) : NULL;
 
 	if (doc)
@@ -249,6 +276,16 @@ static void print_ledger(struct job *j)
 	buf_addf(&text, "file     %s: %" PRIu64 " requests in %" PRIu64 " sessions\n", j->output,
 		pipeline_requests(j->pipeline), pipeline_sessions(j->pipeline));
 	fputs(buf_text(&text), strcmp(j->output, "-") == 0 ? j->run->log : j->run->out);
+}
+
+bool job_place_output(struct job *j, struct err *e)
+{
+	if (!j->draft[0])
+		return true;
+	if (rename(j->draft, j->output) != 0)
+		return err_os(e, ERR_ENV, errno, "could not overwrite '%s'", j->output);
+	j->draft[0] = '\0';
+	return true;
 }
 
 bool job_finish(struct job *j, bool is_whole, struct err *e)

@@ -2,8 +2,9 @@
  * job.h - one execution of `reprod capture`: what the options say, what is open,
  * and the answer at its end.
  *
- * The output is opened first, so that a failure costs nothing. Key and policy are
- * read as the user whose files they are. For cmd_capture.c, job_live.c and
+ * The output is opened first, so that a failure costs nothing; a file that --force
+ * replaces stays as it is until packets flow (live) or the new one is whole (files).
+ * Key and policy are read as the user whose files they are. For cmd_capture.c, job_live.c and
  * job_files.c.
  */
 #ifndef REPROD_JOB_H
@@ -41,6 +42,7 @@ struct job {
 	int output_fd; /* owned by writer once that is there */
 	struct head_facts facts;
 	struct pipeline *pipeline;
+	char draft[4096]; /* --force on files: where it is written until it is whole; or "" */
 	bool is_created; /* the output file is ours */
 	int summary_fd; /* a helper that prints the summary with the privileges of the start; or -1 */
 	int summary_pid;
@@ -53,6 +55,8 @@ bool job_start(struct job *j, struct err *e) MUST_USE;
 /* Finishes the file and prints the ledger or the summary. is_whole: the input was
  * read to its end. */
 bool job_finish(struct job *j, bool is_whole, struct err *e) MUST_USE;
+/* Puts a draft in the place of what --force replaces. */
+bool job_place_output(struct job *j, struct err *e) MUST_USE;
 void job_add_source(struct job *j, const char *kind, const char *name);
 void job_free(struct job *j);
 

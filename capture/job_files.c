@@ -1,7 +1,9 @@
 /* Reading files: packets of several merged by time, or logs. */
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "capture/job.h"
+#include "capture/optioncheck.h"
 #include "capture/sniff.h"
 #include "capture/log/source_access.h"
 #include "capture/log/source_gor.h"
@@ -186,6 +188,17 @@ static bool logs(struct job *j, const struct reader *reader, struct cli_operands
 	return reader->read(j, ops, ret_is_whole, e);
 }
 
+static bool is_packets_by_magic(const char *path)
+{
+	struct err unused = { 0 };
+	enum input_kind kind;
+	const char *name;
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       sniff_input(path, NULL, &kind, &name, &unused) && kind == INPUT_PCAP;
+}
+
 static bool sniff_all(
 	const struct job *j, struct cli_operands ops, enum input_kind *ret_kind, struct err *e)
 {
@@ -195,9 +208,12 @@ static bool sniff_all(
 
 	if (ops.count > CLI_LIST_MAX)
 		return err_set(e, ERR_USAGE, "at most %d inputs", CLI_LIST_MAX);
-	/* A format string says what its files are. */
+	/* A format string says what its files are; a pipe with a name could not be looked into
+	 * twice. */
 	*ret_kind = INPUT_ACCESS;
-	for (size_t i = 0; i < ops.count && !is_described; i++) {
+	for (size_t i = 0; i < ops.count; i++) {
+		if (is_described && !is_packets_by_magic(ops.items[i]))
+			continue;
 		if (!sniff_input(ops.items[i], j->args->format, &kind, &name, e))
 			return false;
 		run_detail(j->run, "%s: %s", ops.items[i], name);
@@ -216,9 +232,12 @@ static bool is_packets_empty(const struct job *j, struct err *e)
 	return !j->facts.lines && !job_judge_emptiness(j, ERR_INPUT, e);
 }
 
-/* An output that would hold nothing is taken away again. */
-static void discard_output(struct job *j)
+/* An output that would hold nothing is taken away again; what --force was to replace
+ * is still there. */
+static void discard_output(struct job *j, struct err *e)
 {
+	if (j->draft[0] && unlink(j->draft) == 0 && e->kind == ERR_ENV)
+		err_hint(e, "'%s' is as it was", j->output);
 	if (j->is_created && (!j->pipeline || !pipeline_requests(j->pipeline)))
 		unlink(j->output);
 }
@@ -226,10 +245,11 @@ static void discard_output(struct job *j)
 enum outcome job_files(struct job *j, struct cli_operands ops, struct err *e)
 {
 	enum input_kind kind = INPUT_PCAP;
-	bool is_whole = true, ok;
+	bool is_whole = true, has_some = false, ok;
 
-	if (!sniff_all(j, ops, &kind, e) || !job_load_secrets(j, e) ||
-		!file_is_apart(j->output, ops.items, ops.count, e) || !job_create_output(j, e))
+	if (!sniff_all(j, ops, &kind, e) || !optioncheck_files(j->args, kind, e) ||
+		!job_load_secrets(j, e) || !file_is_apart(j->output, ops.items, ops.count, e) ||
+		!job_create_output(j, e))
 		return OUTCOME_FAILED;
 	ok = kind == INPUT_PCAP ? packets(j, ops, &is_whole, e)
 				: logs(j, &readers[kind], ops, &is_whole, e);
@@ -239,15 +259,18 @@ enum outcome job_files(struct job *j, struct cli_operands ops, struct err *e)
 	if (ok || (j->pipeline && j->writer && pipeline_requests(j->pipeline))) {
 		struct err at_end = { 0 };
 
-		if (!job_finish(j, is_whole, &at_end) && ok) {
+		has_some = job_finish(j, is_whole, &at_end) && pipeline_requests(j->pipeline);
+		if (at_end.kind && ok) {
 			*e = at_end;
 			ok = false;
 		}
 	}
 	if (ok && is_packets_empty(j, e))
 		ok = false;
+	if ((ok || has_some) && !job_place_output(j, e))
+		ok = false;
 	if (!ok)
-		discard_output(j);
+		discard_output(j, e);
 	if (ok && run_stopped(j->run)) {
 		err_set(e, ERR_INTERRUPTED, "interrupted");
 		err_hint(e, "what was read is in %s", j->output);
