@@ -11,7 +11,7 @@ enum { DRAWS = 999, RESAMPLED_MAX = 2000, COUNTABLE = 8 };
 static double count_of(const struct view *v, struct view_sum s)
 {
 	/* Slow requests, or any above the baseline where hardly one is slow. */
-	return v->slow[v->ticks] >= COUNTABLE ? s.slow : s.exceed;
+	return view_loud_before(v, v->ticks)->slow >= COUNTABLE ? s.slow : s.exceed;
 }
 
 static double ratio(double k1, double n1, double k0, double n0)

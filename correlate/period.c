@@ -344,7 +344,8 @@ static int64_t first_slow_ns(const struct view *v, struct span span)
 
 static size_t count_onsets(const struct view *v, int64_t *onsets)
 {
-	double rate = v->n[v->ticks] > 0 ? v->slow[v->ticks] / v->n[v->ticks] : 0;
+	double all_slow = view_loud_before(v, v->ticks)->slow;
+	double rate = v->n[v->ticks] > 0 ? all_slow / v->n[v->ticks] : 0;
 	size_t n = 0;
 
 	for (size_t i = 0; i < v->buckets.count && n < PERIOD_ONSETS_MAX; i++) {

@@ -176,10 +176,12 @@ static double shifted_score(const struct shuffle *s, struct rng *rng, double *hi
 		int64_t from = span.from_tick - v->first_tick, to = span.to_tick - v->first_tick;
 
 		to = to > (int64_t)v->ticks ? (int64_t)v->ticks : to;
-		double z = score_of(s, v->n[to] - v->n[from], v->weight[to] - v->weight[from]);
+		const struct view_loud *a = view_loud_before(v, (size_t)from);
+		const struct view_loud *b = view_loud_before(v, (size_t)to);
+		double z = score_of(s, v->n[to] - v->n[from], b->weight - a->weight);
 
 		total += z;
-		*hits += z >= hit_score && v->slow[to] - v->slow[from] >= 0.5;
+		*hits += z >= hit_score && b->slow - a->slow >= 0.5;
 	}
 	return total;
 }

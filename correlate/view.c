@@ -6,19 +6,11 @@
 /* A request a thousand times the baseline weighs as much as any can. */
 static const double weight_max = 6.9;
 
-static bool take_sums(struct view *v)
+static bool take_ticks(struct view *v)
 {
-	size_t room = v->ticks + 1;
-	double *all = calloc(room, 5 * sizeof(*all));
-
-	if (!all)
-		return false;
-	v->n = all;
-	v->weight = all + room;
-	v->exceed = all + 2 * room;
-	v->slow = all + 3 * room;
-	v->lost_s = all + 4 * room;
-	return true;
+	v->n = calloc(v->ticks + 1, sizeof(*v->n));
+	v->loud_before = calloc(v->ticks + 1, sizeof(*v->loud_before));
+	return v->n && v->loud_before;
 }
 
 static bool is_gap(const struct view *v, int64_t at)
@@ -41,31 +33,42 @@ static bool take_observed(struct view *v)
 	return v->observed != NULL;
 }
 
-static void add_at(struct view *v, int64_t tick, uint32_t bin, double count)
-{
-	const struct baseline_segment *segment = baseline_at(&v->base, tick);
-	int64_t at = tick - v->first_tick + 1;
+/* What is done with a request: counted, or its loudness added once there is room. */
+typedef void take_request(struct view *v, int64_t at, const struct baseline_segment *segment,
+	uint32_t bin, double count);
 
-	if (at < 1 || at > (int64_t)v->ticks || is_gap(v, at))
-		return;
+static void count_one(struct view *v, int64_t at, const struct baseline_segment *segment,
+	uint32_t bin, double count)
+{
 	v->n[at] += v->base.is_floored ? 0 : count;
-	if (!v->base.count || bin <= segment->bin)
-		return;
-	double us = series_bin_us(bin), base_us = fmax(1, series_bin_us(segment->bin));
-	v->weight[at] += count * fmin(weight_max, log(us / base_us));
-	v->exceed[at] += count;
-	v->slow[at] += bin > segment->slow_bin ? count : 0;
-	v->lost_s[at] += count * (us - base_us) / 1e6;
+	if (v->base.count && bin > segment->bin)
+		v->loud_before[at] = 1;
 }
 
-static void run_up(double *sums, size_t ticks)
+static void add_loud(struct view *v, int64_t at, const struct baseline_segment *segment,
+	uint32_t bin, double count)
 {
-	for (size_t i = 1; i <= ticks; i++)
-		sums[i] += sums[i - 1];
+	double us = series_bin_us(bin), base_us = fmax(1, series_bin_us(segment->bin));
+	struct view_loud *loud = &v->loud[v->loud_before[at]];
+
+	if (!v->base.count || bin <= segment->bin)
+		return;
+	loud->weight += count * fmin(weight_max, log(us / base_us));
+	loud->exceed += count;
+	loud->slow += bin > segment->slow_bin ? count : 0;
+	loud->lost_s += count * (us - base_us) / 1e6;
+}
+
+static void take_at(struct view *v, take_request *take, int64_t tick, uint32_t bin, double count)
+{
+	int64_t at = tick - v->first_tick + 1;
+
+	if (at >= 1 && at <= (int64_t)v->ticks && !is_gap(v, at))
+		take(v, at, baseline_at(&v->base, tick), bin, count);
 }
 
 /* An unanswered request tells something only once it is older than the baseline. */
-static void add_pending(struct view *v)
+static void take_pending(struct view *v, take_request *take)
 {
 	for (size_t i = 0; i < v->route->pending_count; i++) {
 		const struct series_top *p = &v->route->pending[i];
@@ -73,7 +76,7 @@ static void add_pending(struct view *v)
 		uint32_t bin = series_bin(p->latency_us);
 
 		if (v->base.count && bin > baseline_at(&v->base, tick)->bin)
-			add_at(v, tick, bin, 1);
+			take_at(v, take, tick, bin, 1);
 	}
 }
 
@@ -85,19 +88,50 @@ static void add_exposure(struct view *v)
 			v->n[i] += baseline_at(&v->base, v->first_tick + (int64_t)i - 1)->exposure;
 }
 
-static void sum_up(struct view *v)
+static void take_all(struct view *v, take_request *take)
 {
 	const struct series_route *r = v->route;
-	double *sums[] = { v->n, v->weight, v->exceed, v->slow, v->lost_s };
 
 	for (size_t i = 0; i < r->count; i++)
-		add_at(v, series_cell_tick(r->cells[i]), series_cell_bin(r->cells[i]),
+		take_at(v, take, series_cell_tick(r->cells[i]), series_cell_bin(r->cells[i]),
 			series_cell_count(r->cells[i]));
-	add_pending(v);
+	take_pending(v, take);
+}
+
+/* Marks become indices; loud[0] stays zero. */
+static bool take_loud(struct view *v)
+{
+	for (size_t i = 1; i <= v->ticks; i++)
+		v->loud_before[i] += v->loud_before[i - 1];
+	free(v->loud);
+	v->loud = calloc((size_t)v->loud_before[v->ticks] + 1, sizeof(*v->loud));
+	return v->loud != NULL;
+}
+
+static void run_up(struct view *v)
+{
+	for (size_t i = 1; i <= v->ticks; i++)
+		v->n[i] += v->n[i - 1];
+	for (size_t i = 1; i <= v->loud_before[v->ticks]; i++) {
+		v->loud[i].weight += v->loud[i - 1].weight;
+		v->loud[i].exceed += v->loud[i - 1].exceed;
+		v->loud[i].slow += v->loud[i - 1].slow;
+		v->loud[i].lost_s += v->loud[i - 1].lost_s;
+	}
+}
+
+static bool sum_up(struct view *v)
+{
+	memset(v->n, 0, (v->ticks + 1) * sizeof(*v->n));
+	memset(v->loud_before, 0, (v->ticks + 1) * sizeof(*v->loud_before));
+	take_all(v, count_one);
+	if (!take_loud(v))
+		return false;
+	take_all(v, add_loud);
 	if (v->base.is_floored)
 		add_exposure(v);
-	for (size_t i = 0; i < LENGTH(sums); i++)
-		run_up(sums[i], v->ticks);
+	run_up(v);
+	return true;
 }
 
 bool view_init(
@@ -108,26 +142,25 @@ bool view_init(
 		return false;
 	v->first_tick = series_tick(s, s->first_ns);
 	v->ticks = (size_t)(series_tick(s, s->last_ns) - v->first_tick + 1);
-	if (!baseline_fit(&v->base, s, r, &v->buckets) || !take_observed(v) || !take_sums(v)) {
-		view_free(v);
-		return false;
-	}
-	sum_up(v);
-	return true;
+	if (baseline_fit(&v->base, s, r, &v->buckets) && take_observed(v) && take_ticks(v) &&
+		sum_up(v))
+		return true;
+	view_free(v);
+	return false;
 }
 
 bool view_refit(struct view *v, const struct span *loud, size_t count)
 {
 	if (!baseline_refit(&v->base, v->series, v->route, &v->buckets, loud, count))
 		return false;
-	memset(v->n, 0, 5 * (v->ticks + 1) * sizeof(*v->n));
-	sum_up(v);
-	return true;
+	return sum_up(v);
 }
 
 void view_free(struct view *v)
 {
 	free(v->n);
+	free(v->loud_before);
+	free(v->loud);
 	if (!v->is_copy) {
 		bucket_list_free(&v->buckets);
 		baseline_free(&v->base);
@@ -149,9 +182,9 @@ struct view_sum view_sum(const struct view *v, struct span span)
 
 	if (to <= from)
 		return (struct view_sum){ 0 };
-	return (struct view_sum){ v->n[to] - v->n[from], v->weight[to] - v->weight[from],
-		v->exceed[to] - v->exceed[from], v->slow[to] - v->slow[from],
-		v->lost_s[to] - v->lost_s[from] };
+	const struct view_loud *a = view_loud_before(v, from), *b = view_loud_before(v, to);
+	return (struct view_sum){ v->n[to] - v->n[from], b->weight - a->weight,
+		b->exceed - a->exceed, b->slow - a->slow, b->lost_s - a->lost_s };
 }
 
 double view_observed(const struct view *v, struct span span)
@@ -198,26 +231,47 @@ void view_learn_quiet(struct view *v, const struct span *loud, size_t count)
 	v->quiet_square = fmax(1e-4, n > 0 ? square / n : 0);
 }
 
+static void add_difference(struct view_loud *to, const struct view *from, size_t tick)
+{
+	const struct view_loud *a = view_loud_before(from, tick);
+	const struct view_loud *b = view_loud_before(from, tick + 1);
+
+	to->weight += b->weight - a->weight;
+	to->exceed += b->exceed - a->exceed;
+	to->slow += b->slow - a->slow;
+	to->lost_s += b->lost_s - a->lost_s;
+}
+
+static void copy_outside(
+	struct view *to, const struct view *from, const struct span *hidden, size_t count)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < from->ticks; i++) {
+		bool is_gone = is_in(hidden, count, &at, from->first_tick + (int64_t)i);
+		bool is_loud = from->loud_before[i + 1] > from->loud_before[i];
+		uint32_t used = to->loud_before[i];
+
+		to->n[i + 1] = to->n[i] + (is_gone ? 0 : from->n[i + 1] - from->n[i]);
+		if (is_loud && !is_gone) {
+			to->loud[used + 1] = to->loud[used];
+			add_difference(&to->loud[++used], from, i);
+		}
+		to->loud_before[i + 1] = used;
+	}
+}
+
 bool view_hide(struct view *to, const struct view *from, const struct span *hidden, size_t count)
 {
 	*to = *from;
 	to->is_copy = true;
 	to->buckets = (struct bucket_list){ 0 };
-	if (!take_sums(to)) {
-		*to = (struct view){ 0 };
+	to->loud = calloc((size_t)from->loud_before[from->ticks] + 1, sizeof(*to->loud));
+	if (!take_ticks(to) || !to->loud) {
+		view_free(to);
 		return false;
 	}
-	const double *old[] = { from->n, from->weight, from->exceed, from->slow, from->lost_s };
-	double *new[] = { to->n, to->weight, to->exceed, to->slow, to->lost_s };
-	for (size_t k = 0; k < LENGTH(old); k++) {
-		size_t at = 0;
-
-		for (size_t i = 0; i < from->ticks; i++) {
-			bool is_gone = is_in(hidden, count, &at, from->first_tick + (int64_t)i);
-
-			new[k][i + 1] = new[k][i] + (is_gone ? 0 : old[k][i + 1] - old[k][i]);
-		}
-	}
+	copy_outside(to, from, hidden, count);
 	return true;
 }
 

@@ -15,6 +15,10 @@
 
 #include "correlate/baseline.h"
 
+struct view_loud {
+	double weight, exceed, slow, lost_s;
+};
+
 struct view {
 	const struct series *series;
 	const struct series_route *route;
@@ -22,8 +26,11 @@ struct view {
 	struct bucket_list buckets;
 	int64_t first_tick;
 	size_t ticks;
-	/* ticks + 1 running sums each */
-	double *n, *weight, *exceed, *slow, *lost_s;
+	double *n; /* ticks + 1 running sums */
+	/* Only one tick in dozens has a request above the baseline: sums over those, and
+	 * how many of them come before each tick (ticks + 1). */
+	uint32_t *loud_before;
+	struct view_loud *loud; /* loud_before[ticks] + 1 running sums */
 	double *observed; /* ticks outside gaps; NULL: all */
 	bool is_copy; /* buckets, baseline and observed are another's */
 	/* Quiet time: what a request weighs when nothing is wrong. */
@@ -42,6 +49,12 @@ void view_free(struct view *v);
 bool view_refit(struct view *v, const struct span *loud, size_t count) MUST_USE;
 /* Sums over [from, to), clipped to the capture. */
 struct view_sum view_sum(const struct view *v, struct span span);
+/* The running sums of what is loud up to a tick, counted from first_tick. */
+static inline const struct view_loud *view_loud_before(const struct view *v, size_t tick)
+{
+	return &v->loud[v->loud_before[tick]];
+}
+
 /* The share of [from, to) that was observed: inside the capture and in no gap. */
 double view_observed(const struct view *v, struct span span);
 /* Sets the quiet figures from the time outside the spans. */
