@@ -28,15 +28,20 @@ static const struct cli_option options[] = {
 
 static bool check(const struct export_args *a, struct cli_operands ops, struct err *e)
 {
-	if (ops.count != 1)
-		return err_set(e, ERR_USAGE, "capture export takes one capture");
+	if (ops.count != 1) {
+		err_set(e, ERR_USAGE, "capture export takes one capture");
+		return err_hint(
+			e, "merge several first: reprod capture merge A.rcap B.rcap -o ALL.rcap");
+	}
 	if (!a->format || !export_find(a->format)) {
 		err_set(e, ERR_USAGE, a->format ? "format '%s' is not known" : "%s",
 			a->format ? a->format : "--to FORMAT is missing");
 		return err_hint(e, "csv, jsonl, gor, pgbench, k6, vegeta or wsesslog");
 	}
-	if (!a->output)
-		return err_set(e, ERR_USAGE, "-o OUT is missing");
+	if (!a->output) {
+		err_set(e, ERR_USAGE, "-o OUT is missing");
+		return err_hint(e, "name the file with -o, or -o - for standard output");
+	}
 	if (a->routes < 0 || a->routes > 1000 || a->samples < 0 || a->samples > 10000)
 		return err_set(e, ERR_USAGE, "--routes is at most 1000, --samples 10000");
 	return true;

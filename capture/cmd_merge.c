@@ -45,18 +45,23 @@ static bool give_skew(struct merge *m, const char *text, struct err *e)
 		in->given_ns = (int64_t)llround(ms * 1e6);
 		return true;
 	}
-	return err_set(e, ERR_USAGE, "--skew names '%.*s', which is none of the inputs",
-		(int)name.n, name.p);
+	err_set(e, ERR_USAGE, "--skew names '%.*s', which is none of the inputs", (int)name.n,
+		name.p);
+	return err_hint(e, "spell the file as among the inputs");
 }
 
 static bool read_args(
 	struct merge *m, const struct merge_args *a, struct cli_operands ops, struct err *e)
 {
-	if (ops.count < 2 || ops.count > MERGE_FILES_MAX)
-		return err_set(e, ERR_USAGE, "capture merge takes 2 to %d captures, not %zu",
+	if (ops.count < 2 || ops.count > MERGE_FILES_MAX) {
+		err_set(e, ERR_USAGE, "capture merge takes 2 to %d captures, not %zu",
 			MERGE_FILES_MAX, ops.count);
-	if (!a->output)
-		return err_set(e, ERR_USAGE, "-o OUT is missing");
+		return err_hint(e, "reprod capture merge A.rcap B.rcap -o OUT.rcap");
+	}
+	if (!a->output) {
+		err_set(e, ERR_USAGE, "-o OUT is missing");
+		return err_hint(e, "name the file with -o, or -o - for standard output");
+	}
 	m->count = ops.count;
 	for (size_t i = 0; i < ops.count; i++)
 		m->inputs[i].path = ops.items[i];

@@ -36,8 +36,10 @@ static bool parse_window(const char *text, struct shape_options *o, struct err *
 		return err_hint(e, "write FROM..TO, each RFC 3339 with zone or epoch seconds: "
 				   "2026-11-30T12:00:00Z..2026-11-30T12:05:00Z");
 	}
-	if (o->from_ns >= o->to_ns)
-		return err_set(e, ERR_USAGE, "the window '%s' ends before it starts", text);
+	if (o->from_ns >= o->to_ns) {
+		err_set(e, ERR_USAGE, "the window '%s' ends before it starts", text);
+		return err_hint(e, "a window is FROM..TO, the earlier time first");
+	}
 	return true;
 }
 

@@ -316,8 +316,10 @@ static bool run_watch(struct watching *w, struct err *e)
 		ok = is_folder_there(w, e) && ok && is_whole;
 	}
 	source_close(live);
-	if (ok && !w->watch)
-		return err_set(e, ERR_INPUT, "no packets");
+	if (ok && !w->watch) {
+		err_set(e, ERR_INPUT, "no packets");
+		return err_hint(e, "is it the right file?");
+	}
 	return ok;
 }
 

@@ -11,6 +11,7 @@
 
 #include "capture/export.h"
 #include "capture/export_sql.h"
+#include "capture/outfile.h"
 #include "core/base/file.h"
 #include "core/base/rng.h"
 
@@ -246,7 +247,7 @@ static bool print_all(const struct export *x, const struct scripts *s, struct er
 	if (!x->written)
 		return true;
 	if (mkdir(x->output, 0777) != 0 && errno != EEXIST)
-		return err_os(e, ERR_ENV, errno, "could not create '%s'", x->output);
+		return outfile_refuse(x->output, errno, e);
 	for (size_t i = 0; i < s->count; i++) {
 		snprintf(name, sizeof name, "%02zu.sql", i + 1);
 		if (s->items[i].count && !print_script(x, &s->items[i], name, e))

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "capture/outfile.h"
 #include "capture/privilege.h"
 #include "capture/summary.h"
 #include "core/base/file.h"
@@ -21,10 +22,15 @@ static bool read_ports(struct job *j, struct err *e)
 		char *end;
 		unsigned long v = strtoul(text, &end, 10);
 
-		if (*text < '0' || *text > '9' || *end || v == 0 || v > 65535)
-			return err_set(e, ERR_USAGE, "'%s' is not a port", text);
-		if (j->match.port_count == MATCH_PORTS_MAX)
-			return err_set(e, ERR_USAGE, "at most %d ports", MATCH_PORTS_MAX);
+		if (*text < '0' || *text > '9' || *end || v == 0 || v > 65535) {
+			err_set(e, ERR_USAGE, "'%s' is not a port", text);
+			return err_hint(e, "a port is a number from 1 to 65535");
+		}
+		if (j->match.port_count == MATCH_PORTS_MAX) {
+			err_set(e, ERR_USAGE, "at most %d ports", MATCH_PORTS_MAX);
+			return err_hint(
+				e, "leave --port out: connections are told by what they say");
+		}
 		j->match.ports[j->match.port_count++] = (uint16_t)v;
 	}
 	return true;
@@ -111,7 +117,7 @@ bool job_create_output(struct job *j, struct err *e)
 	if (fd < 0 && errno == EEXIST)
 		fd = open_forced(j);
 	if (fd < 0)
-		return err_os(e, ERR_ENV, errno, "could not create '%s'", j->output);
+		return outfile_refuse(j->output, errno, e);
 	j->output_fd = fd;
 	return true;
 }

@@ -206,8 +206,11 @@ static bool sniff_all(
 	const char *name;
 	bool is_described = j->args->log_format || j->args->fields;
 
-	if (ops.count > CLI_LIST_MAX)
-		return err_set(e, ERR_USAGE, "at most %d inputs", CLI_LIST_MAX);
+	if (ops.count > CLI_LIST_MAX) {
+		err_set(e, ERR_USAGE, "at most %d inputs", CLI_LIST_MAX);
+		return err_hint(e,
+			"capture them in parts, then reprod capture merge A.rcap B.rcap -o ALL.rcap");
+	}
 	/* A format string says what its files are; a pipe with a name could not be looked into
 	 * twice. */
 	*ret_kind = INPUT_ACCESS;

@@ -363,9 +363,11 @@ static bool read_budget(struct job *j, struct live *l, struct err *e)
 		return false;
 	if (j->args->probe_pid &&
 		(j->args->probe_pid < 1 ||
-			(kill((pid_t)j->args->probe_pid, 0) != 0 && errno == ESRCH)))
-		return err_set(e, ERR_USAGE, "--probe-pid: there is no process %" PRId64,
+			(kill((pid_t)j->args->probe_pid, 0) != 0 && errno == ESRCH))) {
+		err_set(e, ERR_USAGE, "--probe-pid: there is no process %" PRId64,
 			j->args->probe_pid);
+		return err_hint(e, "pgrep -o postgres tells the server's");
+	}
 	limits = budget_limits(&l->meter.budget, j->args->interfaces.count);
 	j->match.held_max = limits.request_bytes;
 	j->reorder_max = limits.reorder_bytes;

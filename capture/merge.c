@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "capture/mergewrite.h"
+#include "capture/outfile.h"
 #include "core/base/file.h"
 
 static bool out_of_memory(struct err *e)
@@ -180,7 +181,7 @@ bool merge_write(struct merge *m, const char *path, struct err *e)
 		return write_to(m, rcap_create(path, true, e), e);
 	int fd = file_open_beside(path, draft);
 	if (fd < 0)
-		return err_os(e, ERR_ENV, errno, "could not create '%s'", path);
+		return outfile_refuse(path, errno, e);
 	if (draft[0])
 		(void)fchmod(fd, 0600);
 	bool ok = write_to(m, rcap_create_fd(fd, path, e), e);

@@ -5,6 +5,16 @@
 
 #include "core/base/file.h"
 
+bool outfile_refuse(const char *path, int os_errno, struct err *e)
+{
+	err_os(e, ERR_ENV, os_errno, "could not create '%s'", path);
+	if (os_errno == ENOENT || os_errno == ENOTDIR)
+		return err_hint(e, "make its folder first, or name another with -o");
+	if (os_errno == EACCES || os_errno == EPERM || os_errno == EROFS)
+		return err_hint(e, "name a place that you may write to with -o");
+	return false;
+}
+
 bool outfile_open(struct outfile *o, struct run *run, const char *path, struct err *e)
 {
 	*o = (struct outfile){ .run = run, .before = run->out };
@@ -15,7 +25,7 @@ bool outfile_open(struct outfile *o, struct run *run, const char *path, struct e
 	int fd = file_open_beside(path, o->draft);
 	FILE *to = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!to) {
-		err_os(e, ERR_ENV, errno, "could not create '%s'", path);
+		outfile_refuse(path, errno, e);
 		file_close_fd(&fd);
 		return false;
 	}

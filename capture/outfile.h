@@ -23,4 +23,7 @@ bool outfile_open(struct outfile *o, struct run *run, const char *path, struct e
 /* With ok false the file is thrown away and *e stays. Returns ok, or false and *e. */
 bool outfile_close(struct outfile *o, bool ok, struct err *e) MUST_USE;
 
+/* Why a file could not be created there, with what to do. Returns false. */
+bool outfile_refuse(const char *path, int os_errno, struct err *e);
+
 #endif
