@@ -71,7 +71,9 @@ bool robfig_parse(struct slice text, struct arena *arena, struct robfig *ret, st
 		return err_set(e, ERR_ENV, "out of memory");
 	struct slice rest = text, word = cron_next_word(&rest);
 	if (slice_is(word, "@every"))
-		return parse_every(cron_next_word(&rest), ret, e);
+		return parse_every(cron_next_word(&rest), ret, e) &&
+		       (!cron_next_word(&rest).n ||
+			       err_set(e, ERR_INPUT, "more than a duration after '@every'"));
 	if (word.n && *word.p == '@') {
 		if (cron_fields_word(word, &ret->fields) && !cron_next_word(&rest).n)
 			return true;

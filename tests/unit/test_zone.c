@@ -59,12 +59,65 @@ static void other_names_are_refused(void **state)
 	}
 }
 
+/* What "zic -b slim" writes of a zone: one transition, the rest is its rule. */
+static void a_slim_file_goes_on_by_its_rule(void **state)
+{
+	static const struct {
+		const char *rule;
+		int64_t at_s;
+		int offset_s;
+		bool is_dst;
+	} cases[] = {
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", 1774746000 - 1, 3600, false },
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", 1774746000, 7200, true },
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", 4099000000, 7200, true },
+		{ "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", 1775314800 - 1, 39600, true },
+		{ "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", 1775314800, 37800, false },
+		{ "IST-2IDT,M3.4.4/26,M10.5.0", 1774569600 - 1, 7200, false },
+		{ "IST-2IDT,M3.4.4/26,M10.5.0", 1774569600, 10800, true },
+		{ "<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1774746000, -3600, true },
+		{ "XST3XDT,J60/0,300/4:30", 1772334000, -7200, true },
+		{ "EST5", 1774746000, -18000, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		char bytes[512];
+		size_t n = 0;
+		struct zone z;
+
+		/* Two headers; no transitions, one type with a name of four bytes. */
+		for (int block = 0; block < 2; block++) {
+			memset(bytes + n, 0, 44);
+			memcpy(bytes + n, "TZif2", 5);
+			bytes[n + 39] = 1;
+			bytes[n + 43] = 4;
+			n += 44;
+			/* Its offset: the standard one, so that the time before the rule is known. */
+			memset(bytes + n, 0, 6);
+			memcpy(bytes + n + 6, "LMT", 4);
+			n += 10;
+		}
+		n += (size_t)snprintf(bytes + n, sizeof(bytes) - n, "\n%s\n", cases[i].rule);
+		assert_true(zone_parse(&z, (struct slice){ bytes, n }));
+		int64_t from_s, until_s;
+		const struct zone_type *t = zone_at(&z, cases[i].at_s, &from_s, &until_s);
+		if (z.transition_count) {
+			assert_int_equal(t->offset_ns / NS_PER_S, cases[i].offset_s);
+			assert_int_equal(t->is_dst, cases[i].is_dst);
+			assert_true(from_s <= cases[i].at_s && cases[i].at_s < until_s);
+		}
+		zone_close(&z);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(offsets_follow_the_seasons),
 		cmocka_unit_test(a_fixed_offset_is_believed_and_utc_is_not_any_zone),
 		cmocka_unit_test(other_names_are_refused),
+		cmocka_unit_test(a_slim_file_goes_on_by_its_rule),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
