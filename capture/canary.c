@@ -5,6 +5,8 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/hex.h"
+#include "core/base/utf8.h"
 
 enum { SHORTEST = 3, BUCKETS = 1 << 16, PATTERNS_MAX = 4 << 20 };
 
@@ -111,6 +113,111 @@ static void add_base64(struct canary_set *s, uint32_t line, struct slice c, unsi
 	if (has_special && out.n >= 4)
 		add(s, line, "base64url", IN_RAW, buf_slice(&out));
 	buf_free(&out);
+}
+
+static void add_unit(struct buf *little, struct buf *big, uint32_t unit)
+{
+	buf_add_byte(little, (unsigned char)unit);
+	buf_add_byte(little, (unsigned char)(unit >> 8));
+	buf_add_byte(big, (unsigned char)(unit >> 8));
+	buf_add_byte(big, (unsigned char)unit);
+}
+
+/* Of what is UTF-8; returns its bytes. */
+static size_t utf8_code(const char *p, size_t left, uint32_t *ret)
+{
+	size_t n = utf8_length(p, left);
+
+	*ret = n == 1 ? (unsigned char)*p : (unsigned char)*p & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++)
+		*ret = *ret << 6 | ((unsigned char)p[i] & 0x3f);
+	return n;
+}
+
+/* Both byte orders, any case; what is no UTF-8 has none. */
+static void add_utf16(struct canary_set *s, uint32_t line, struct slice c)
+{
+	struct buf little = { 0 }, big = { 0 };
+	const char *end = c.p + c.n;
+	uint32_t code;
+
+	if (!utf8_is(c))
+		return;
+	for (const char *p = c.p; p < end;) {
+		p += utf8_code(p, (size_t)(end - p), &code);
+		if (code > 0xffff) {
+			add_unit(&little, &big, 0xd800 + ((code - 0x10000) >> 10));
+			add_unit(&little, &big, 0xdc00 + ((code - 0x10000) & 0x3ff));
+		} else {
+			add_unit(&little, &big, code);
+		}
+	}
+	add_folded(s, line, "UTF-16", &little);
+	add_folded(s, line, "UTF-16", &big);
+	buf_free(&little);
+	buf_free(&big);
+}
+
+/* The 16 bytes of a uuid (RFC 9562), with hyphens, braces or without. */
+static void add_uuid(struct canary_set *s, uint32_t line, struct slice c)
+{
+	char bytes[16] = { 0 };
+	size_t digits = 0;
+
+	for (size_t i = 0; i < c.n; i++) {
+		int v = hex_value(c.p[i]);
+
+		if (v < 0 && !strchr("-{}", c.p[i]))
+			return;
+		if (v < 0)
+			continue;
+		if (digits == 32)
+			return;
+		bytes[digits / 2] = (char)((unsigned char)bytes[digits / 2] << 4 | v);
+		digits++;
+	}
+	if (digits == 32)
+		add(s, line, "binary uuid", IN_RAW, (struct slice){ bytes, sizeof bytes });
+}
+
+/* Digits of base 10,000, as numeric_send() has them after its header: trailing zeros are
+ * left out, and where the first group begins depends on the decimal point alone. */
+static void add_numeric(struct canary_set *s, uint32_t line, struct slice c)
+{
+	char digits[64] = "", bytes[2 * (sizeof digits / 4)];
+	size_t n = 0, point, at = c.n && (c.p[0] == '-' || c.p[0] == '+'), whole = 0;
+	size_t groups = 0, last = 0, first;
+
+	while (at + whole < c.n && isdigit((unsigned char)c.p[at + whole]))
+		whole++;
+	point = at + whole;
+	if (!whole || c.n > 40 || (point < c.n && c.p[point] != '.'))
+		return;
+	for (size_t i = 0; i < (4 - whole % 4) % 4; i++)
+		digits[n++] = '0';
+	for (size_t i = at; i < c.n; i++)
+		if (isdigit((unsigned char)c.p[i]))
+			digits[n++] = c.p[i];
+		else if (i != point)
+			return;
+	while (n % 4)
+		digits[n++] = '0';
+	for (first = 0; first < n && !memcmp(digits + first, "0000", 4);)
+		first += 4;
+	for (size_t i = first; i < n; i += 4, groups++) {
+		unsigned v = 0;
+
+		for (size_t k = 0; k < 4; k++)
+			v = v * 10 + (unsigned)(digits[i + k] - '0');
+		bytes[2 * groups] = (char)(v >> 8);
+		bytes[2 * groups + 1] = (char)v;
+		if (v)
+			last = groups + 1;
+	}
+	/* One group alone would be found in any value. */
+	if (last >= 2)
+		add(s, line, "binary numeric", last >= 4 ? IN_RAW : IN_VALUE,
+			(struct slice){ bytes, 2 * last });
 }
 
 static void add_texts(struct canary_set *s, uint32_t line, struct slice c)
@@ -257,7 +364,10 @@ struct canary_set *canary_load(const char *path, struct err *e)
 		if (c.n < SHORTEST)
 			continue;
 		add_texts(s, line, c);
+		add_utf16(s, line, c);
+		add_uuid(s, line, c);
 		add_integer(s, line, c);
+		add_numeric(s, line, c);
 		add_date(s, line, c);
 	}
 	buf_free(&file);

@@ -1,8 +1,9 @@
 /*
  * canary.h - looks for strings that must not be in some bytes, in any of the forms
  * in which they could hide: plain (any case), base64 (three alignments, both
- * alphabets), hex, URL-encoded, binary integers (8 bytes anywhere, 4 and 2 bytes as
- * said at canary_search_value()), binary dates and timestamps of Postgres.
+ * alphabets), hex, URL-encoded, UTF-16, binary uuids, numerics (16 digits anywhere, fewer
+ * in values), integers (8 bytes anywhere, 4 and 2 as said at canary_search_value()),
+ * dates and timestamps of Postgres.
  *
  * Canaries are named by their line number only.
  */

@@ -289,9 +289,9 @@ const struct cli_command capture_verify_command = {
 	.usage = "capture verify [--canary FILE] [--json] FILE.rcap",
 	.notes =
 		"Exit 1 when something is wrong or a canary was found. Canaries are looked for in\n"
-		"the unpacked file as plain text (any case), base64, hex, URL-encoded, binary\n"
-		"integers, dates and timestamps; they are named by line, never printed. Integers of\n"
-		"2 and 4 bytes are looked for in values only.",
+		"the unpacked file as plain text (any case), base64, hex, URL-encoded, UTF-16,\n"
+		"binary uuids, numerics, integers, dates and timestamps; they are named by line, never\n"
+		"printed. Integers of 2 and 4 bytes are looked for in values only.",
 	.options = options,
 	.args_size = sizeof(struct verify_args),
 	.main = verify,
