@@ -70,14 +70,13 @@ static void a_slim_file_goes_on_by_its_rule(void **state)
 	} cases[] = {
 		{ "CET-1CEST,M3.5.0,M10.5.0/3", 1774746000 - 1, 3600, false },
 		{ "CET-1CEST,M3.5.0,M10.5.0/3", 1774746000, 7200, true },
-		{ "CET-1CEST,M3.5.0,M10.5.0/3", 4099000000, 7200, true },
+		{ "CET-1CEST,M3.5.0,M10.5.0/3", 4090000000, 7200, true },
 		{ "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", 1775314800 - 1, 39600, true },
 		{ "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0", 1775314800, 37800, false },
 		{ "IST-2IDT,M3.4.4/26,M10.5.0", 1774569600 - 1, 7200, false },
 		{ "IST-2IDT,M3.4.4/26,M10.5.0", 1774569600, 10800, true },
 		{ "<-02>2<-01>,M3.5.0/-1,M10.5.0/0", 1774746000, -3600, true },
 		{ "XST3XDT,J60/0,300/4:30", 1772334000, -7200, true },
-		{ "EST5", 1774746000, -18000, false },
 	};
 
 	(void)state;
@@ -102,11 +101,9 @@ static void a_slim_file_goes_on_by_its_rule(void **state)
 		assert_true(zone_parse(&z, (struct slice){ bytes, n }));
 		int64_t from_s, until_s;
 		const struct zone_type *t = zone_at(&z, cases[i].at_s, &from_s, &until_s);
-		if (z.transition_count) {
-			assert_int_equal(t->offset_ns / NS_PER_S, cases[i].offset_s);
-			assert_int_equal(t->is_dst, cases[i].is_dst);
-			assert_true(from_s <= cases[i].at_s && cases[i].at_s < until_s);
-		}
+		assert_int_equal(t->offset_ns / NS_PER_S, cases[i].offset_s);
+		assert_int_equal(t->is_dst, cases[i].is_dst);
+		assert_true(from_s <= cases[i].at_s && cases[i].at_s < until_s);
 		zone_close(&z);
 	}
 }
