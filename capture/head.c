@@ -7,25 +7,40 @@ static void set_text_or_null(struct json *j, const char *key, const char *text)
 	json_set_text(j, key, text && text[0] ? text : NULL);
 }
 
-static struct json *server_json(const struct head_facts *f)
+static struct json *server_json(const struct wire_server *s, const struct json *identity)
 {
 	static const char *const fields[] = { "source_id", "server_version", "server_version_num",
 		"server_time" };
 	struct json *j = json_object();
-	const struct wire_server *s = f->server;
 
 	set_text_or_null(j, "address", s ? s->address : NULL);
 	if (s && s->port)
 		json_set_int(j, "port", s->port);
 	set_text_or_null(j, "version", s ? s->version : NULL);
 	set_text_or_null(j, "time_zone", s ? s->time_zone : NULL);
-	for (size_t i = 0; f->identity && i < LENGTH(fields); i++) {
-		struct json *v = json_get(f->identity, fields[i]);
+	for (size_t i = 0; identity && i < LENGTH(fields); i++) {
+		struct json *v = json_get(identity, fields[i]);
 
 		if (v)
 			json_set(j, fields[i], json_copy(v));
 	}
 	return j;
+}
+
+/* Where there are several, as merge has them: replay must refuse every one of them. */
+static void set_servers(struct json *j, const struct head_facts *f)
+{
+	const struct wire_servers *all = f->servers;
+	struct json *list;
+
+	if (!all || all->count < 2)
+		return;
+	list = json_array();
+	for (uint32_t i = 0; i < all->count; i++)
+		json_append(list, server_json(&all->items[i], i ? NULL : f->identity));
+	json_set(j, "servers", list);
+	if (all->sessions_beyond)
+		json_set_int(j, "sessions_of_more_servers", (int64_t)all->sessions_beyond);
 }
 
 /* What becomes of each kind of place under this policy, for the reader of the file. */
@@ -110,7 +125,8 @@ struct json *head_json(const struct head_facts *f)
 	json_set(j, "sources", f->sources ? json_copy(f->sources) : json_array());
 	set_time_or_null(j, "start", f->start_ns);
 	set_time_or_null(j, "end", f->end_ns);
-	json_set(j, "server", server_json(f));
+	json_set(j, "server", server_json(f->server, f->identity));
+	set_servers(j, f);
 	json_set_int(clock, "fineness_ns", f->fineness_ns);
 	json_set_text(clock, "kind", f->clock_kind);
 	json_set(j, "clock", clock);

@@ -15,6 +15,7 @@ struct head_facts {
 	const struct token_key *key;
 	const struct ledger *ledger;
 	const struct wire_server *server;
+	const struct wire_servers *servers; /* of Postgres, or NULL */
 	struct json *sources; /* list of {kind, name} */
 	struct json *audit; /* live captures only, or NULL */
 	struct json *sampling, *cost, *shedding, *probe; /* or NULL */

@@ -82,26 +82,28 @@ static bool same_json(const struct json *a, const struct json *b)
 	return same;
 }
 
+static void append_new(struct json *list, const struct json *server)
+{
+	for (size_t k = 0; k < json_count(list); k++)
+		if (same_json(json_at(list, k), server))
+			return;
+	json_append(list, json_copy(server));
+}
+
 /* All inputs' servers, each once: replay must refuse every one of them. */
 static struct json *servers(const struct merge *m)
 {
 	struct json *list = json_array(), *all = list_of(m, "server");
 
-	for (size_t i = 0; i < json_count(all); i++) {
-		bool is_new = true;
-
-		for (size_t k = 0; k < json_count(list); k++)
-			is_new = is_new && !same_json(json_at(list, k), json_at(all, i));
-		if (is_new)
-			json_append(list, json_copy(json_at(all, i)));
-	}
+	for (size_t i = 0; i < json_count(all); i++)
+		append_new(list, json_at(all, i));
 	json_free(all);
-	/* A merged input brings its own list. */
+	/* A capture of several brings its own list. */
 	for (size_t i = 0; i < m->count; i++) {
 		const struct json *more = json_get(head_of(m, i), "servers");
 
 		for (size_t k = 0; k < json_count(more); k++)
-			json_append(list, json_copy(json_at(more, k)));
+			append_new(list, json_at(more, k));
 	}
 	return list;
 }

@@ -57,6 +57,7 @@ struct pipeline *pipeline_new(const struct pipeline_options *o, struct err *e)
 		goto out;
 	p->facts->ledger = &p->ledger;
 	p->facts->server = match_server(p->match);
+	p->facts->servers = match_servers(p->match);
 	return p;
 out:
 	pipeline_free(p);

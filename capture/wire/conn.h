@@ -18,20 +18,29 @@
 /* In raw_request.edges[].value: the rest is the bind's index, not the literal's. */
 #define MATCH_EDGE_BIND 0x8000
 
-/* What sessions said of their server; the first one wins, a Postgres server before any
- * other: by this address replay knows which database it must not touch. */
+/* What sessions said of their server: by its address replay knows which database it must
+ * not touch. */
 struct wire_server {
-	bool is_postgres;
 	char address[PACKET_ADDRESS_MAX];
 	uint16_t port;
 	char version[64];
 	char time_zone[64];
 };
 
+enum { WIRE_SERVERS_MAX = 64 }; /* Postgres servers told apart; what lies beyond is counted */
+
+/* By address and port, in the order of their first sessions. */
+struct wire_servers {
+	struct wire_server items[WIRE_SERVERS_MAX];
+	uint32_t count;
+	uint64_t sessions_beyond;
+};
+
 struct wire {
 	struct request_sink sink;
 	struct ledger *ledger;
-	struct wire_server server;
+	struct wire_server server; /* the first of HTTP */
+	struct wire_servers servers; /* of Postgres */
 	int64_t now_ns; /* the latest packet's time: never goes back */
 	uint64_t sessions; /* the last number given; they count from 1 */
 	uint32_t in_flight[PROTOCOL_HTTP + 1]; /* by enum protocol */

@@ -90,9 +90,14 @@ bool match_ok(const struct match *m, struct err *e)
 	return !m->wire.has_failed;
 }
 
+const struct wire_servers *match_servers(const struct match *m)
+{
+	return &m->wire.servers;
+}
+
 const struct wire_server *match_server(const struct match *m)
 {
-	return &m->wire.server;
+	return m->wire.servers.count ? &m->wire.servers.items[0] : &m->wire.server;
 }
 
 uint32_t match_in_flight(const struct match *m)

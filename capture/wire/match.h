@@ -35,6 +35,8 @@ bool match_ok(const struct match *m, struct err *e) MUST_USE;
 /* Nothing more goes to the sink, whatever is still open; match_ok() is false from now on. */
 void match_silence(struct match *m);
 const struct wire_server *match_server(const struct match *m);
+/* All Postgres servers; a match knows at most WIRE_SERVERS_MAX. */
+const struct wire_servers *match_servers(const struct match *m);
 /* Of all protocols. */
 uint32_t match_in_flight(const struct match *m);
 /* After the flow table is gone. NULL is fine. */

@@ -554,19 +554,20 @@ static void parameter_status(struct pg_session *s, const struct pg_message *m)
 {
 	struct cursor c = cursor_of(m->body.p, m->body.n);
 	struct slice name = cursor_cstring(&c), value = cursor_cstring(&c);
-	struct wire_server *server = &s->wire->server;
+	struct wire_server *server = s->id ? pg_session_server(s) : NULL;
 
 	if (c.is_short)
 		return;
 	if (slice_is(name, "server_version")) {
-		keep_text(value, server->version, sizeof server->version);
+		if (server)
+			keep_text(value, server->version, sizeof server->version);
 		/* "1.21.0/bouncer": the pooler's own console. */
 		if (memmem(value.p, value.n, "/bouncer", 8))
 			s->flags |= SESSION_POOLER_CLIENT;
 	}
 	if (slice_is(name, "standard_conforming_strings"))
 		s->is_backslash_escape = slice_is(value, "off");
-	else if (slice_is(name, "TimeZone"))
+	else if (slice_is(name, "TimeZone") && server)
 		keep_text(value, server->time_zone, sizeof server->time_zone);
 }
 

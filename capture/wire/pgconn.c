@@ -31,10 +31,31 @@ void pg_wire_free(struct pg_wire *pg)
 
 /* ---- sessions */
 
+/* The one at this address; NULL when there are too many. */
+struct wire_server *pg_session_server(const struct pg_session *s)
+{
+	const struct flow_info *f = &s->info.flow;
+	int side = !s->info.client;
+	struct wire_servers *all = &s->wire->servers;
+	char address[PACKET_ADDRESS_MAX];
+
+	packet_address_text(&f->address[side], f->is_v6, false, address);
+	for (uint32_t i = 0; i < all->count; i++)
+		if (all->items[i].port == f->address[side].port &&
+			strcmp(all->items[i].address, address) == 0)
+			return &all->items[i];
+	if (all->count == WIRE_SERVERS_MAX)
+		return NULL;
+	struct wire_server *new = &all->items[all->count++];
+	*new = (struct wire_server){ .port = f->address[side].port };
+	memcpy(new->address, address, sizeof new->address);
+	return new;
+}
+
 static void emit_session(struct pg_session *s, int64_t close_ns)
 {
 	const struct flow_info *f = &s->info.flow;
-	struct wire_server *known = &s->wire->server;
+	bool is_beyond = !close_ns && !pg_session_server(s);
 	int client = s->info.client, server = !client;
 	char client_text[PACKET_ADDRESS_MAX], server_text[PACKET_ADDRESS_MAX];
 	struct raw_session raw = {
@@ -52,11 +73,7 @@ static void emit_session(struct pg_session *s, int64_t close_ns)
 		slice_of(packet_address_text(&f->address[client], f->is_v6, false, client_text));
 	raw.server =
 		slice_of(packet_address_text(&f->address[server], f->is_v6, true, server_text));
-	if (!known->is_postgres) {
-		known->is_postgres = true;
-		packet_address_text(&f->address[server], f->is_v6, false, known->address);
-		known->port = f->address[server].port;
-	}
+	s->wire->servers.sessions_beyond += is_beyond;
 	wire_session(s->wire, &raw);
 }
 

@@ -136,6 +136,8 @@ void pg_queue_pop(struct pg_session *s);
 /* Ends everything that is owed. */
 void pg_queue_give_up(struct pg_session *s, uint32_t flags, int64_t end_ns);
 
+/* pgconn.c: the server at its address; NULL when there are too many. */
+struct wire_server *pg_session_server(const struct pg_session *s);
 /* pgconn.c: what a cancel request for this session will say. */
 void pg_session_set_key(struct pg_session *s, struct slice pid_and_key);
 
