@@ -25,8 +25,7 @@ git -C shop tag old HEAD~3
 git -C shop tag $'v\xc2\x9b31m' HEAD 2>/dev/null
 "$REPROD" correlate in.csv --git shop --json >a.json
 is "$(field '$c->{occurrences}{confirmed}' commit:shop <a.json)" 3 "commits within ten minutes are one push"
-is "$(field '$c->{occurrences}{times}[0]{start} // $c->{verdict}' deploy:v1.2 <a.json | sed 's/cannot tell/2026-11-30T12:11:00Z/')" \
-	2026-11-30T12:11:00Z "a tag is a deploy"
+is "$(field '$c->{occurrences}{times}[0]{start}' deploy:v1.2 <a.json)" 2026-11-30T12:11:00Z "a tag is a deploy"
 is "$(field 'scalar grep { $_->{id} =~ /old/ } @{$d->{conditions}}' <a.json)" 1 "tags near the traffic are told"
 unlike "$(cat a.json)" hunter2 "no message is kept"
 "$REPROD" correlate in.csv --git shop >text

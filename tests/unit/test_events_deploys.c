@@ -44,6 +44,16 @@ static void a_github_deployment_ends_with_its_status(void **state)
 		"deploy:production 5..60\n");
 }
 
+/* A later deployment took over: when this one ended was not told. */
+static void inactive_is_no_end(void **state)
+{
+	(void)state;
+	check("[" GITHUB_1
+	      ", \"statuses\": [" STATUS("inactive", "2026-11-30T12:50:00Z") "," STATUS(
+		      "in_progress", "2026-11-30T12:00:30Z") "]}]",
+		"deploy:production 30\n");
+}
+
 static void statuses_may_lie_in_another_file(void **state)
 {
 	(void)state;
@@ -188,6 +198,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_github_deployment_ends_with_its_status),
+		cmocka_unit_test(inactive_is_no_end),
 		cmocka_unit_test(statuses_may_lie_in_another_file),
 		cmocka_unit_test(a_full_page_is_probably_not_all),
 		cmocka_unit_test(alerts_are_no_annotations),
