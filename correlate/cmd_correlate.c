@@ -6,15 +6,17 @@
 #include "correlate/causes.h"
 #include "correlate/cmd_watch.h"
 #include "correlate/correlate.h"
+#include "correlate/draft.h"
 #include "correlate/input.h"
 #include "correlate/remote.h"
 #include "correlate/report.h"
+#include "correlate/svg.h"
 
 enum { DEFAULT_SEED = 1 };
 
 struct correlate_args {
 	struct cause_files causes;
-	const char *route, *output;
+	const char *route, *output, *svg, *draft;
 	int64_t bucket_ns, floor_ns, seed;
 };
 
@@ -157,6 +159,10 @@ static bool print(const struct report *report, const struct correlate_args *args
 		doc = report_json(report);
 	if (args->output && !json_save(doc, args->output, r->is_forced, e))
 		return false;
+	if (args->svg && !svg_save(report, args->svg, r->is_forced, e))
+		return false;
+	if (args->draft && !draft_save(report, args->draft, r->is_forced, e))
+		return false;
 	if (r->is_json)
 		json_print(doc, r->out);
 	else
@@ -170,8 +176,12 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 	const struct series_route *named = NULL;
 	char answer[300];
 
-	if (args->output && !file_may_write(args->output, r->is_forced, e))
-		return OUTCOME_FAILED;
+	const char *const outputs[] = { args->output, args->svg, args->draft };
+
+	for (size_t i = 0; i < LENGTH(outputs); i++)
+		if (outputs[i] && (!file_may_write(outputs[i], r->is_forced, e) ||
+					  !file_is_apart(outputs[i], ops.items, ops.count, e)))
+			return OUTCOME_FAILED;
 	if (args->causes.zone) {
 		if (!zone_open(&w->zone, args->causes.zone, e))
 			return OUTCOME_FAILED;
@@ -195,6 +205,8 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 	enum outcome outcome = decide(&w->analysis, answer, sizeof(answer));
 	struct report report = { &w->analysis, &w->causes, &w->notes, ops.items, ops.count, named,
 		answer };
+	if (args->draft && !draft_check(&report, w->input.has_packets, e))
+		return OUTCOME_FAILED;
 	return print(&report, args, r, e) ? outcome : OUTCOME_FAILED;
 }
 
@@ -236,32 +248,39 @@ static void correlate_defaults(void *data)
 #define AT(field) offsetof(struct correlate_args, field)
 
 static const struct cli_option options[] = {
+	/* What else happened. */
 	{ "events", 'e', CLI_LIST, AT(causes.events), "FILE",
 		"what else happened: JSON, CSV, syslog, ... told by content, or FORMAT:FILE" },
+	{ "schedule", 0, CLI_LIST, AT(causes.schedules), "FILE",
+		"crontab, systemd timers, CronJobs, pg_cron or Quartz, told by content (or DIALECT:FILE)" },
+	{ "crontab", 'c', CLI_LIST, AT(causes.crontabs), "FILE",
+		"a crontab; each line becomes job:NAME" },
 	{ "pglog", 0, CLI_LIST, AT(causes.pglogs), "FILE",
 		"the server's log: checkpoints, autovacuum, lock waits, restarts" },
 	{ "git", 0, CLI_LIST, AT(causes.git), "DIR", "tags and commits, as weak events" },
-	{ "crontab", 'c', CLI_LIST, AT(causes.crontabs), "FILE",
-		"a crontab; each line becomes job:NAME" },
-	{ "schedule", 0, CLI_LIST, AT(causes.schedules), "FILE",
-		"crontab, systemd timers, CronJobs, pg_cron or Quartz, told by content (or DIALECT:FILE)" },
 	{ "metric", 'm', CLI_LIST, AT(causes.metrics), "SOURCE",
 		"numbers over time: CSV or JSON lines with t, name, value; prometheus:URL?query=..., prometheus:FILE" },
 	{ "stats", 0, CLI_LIST, AT(causes.stats), "FILE|DIR",
 		"what 'correlate watch' recorded: metrics, vacuums, checkpoints, restarts" },
 	{ "zone", 'z', CLI_TEXT, AT(causes.zone), "NAME",
-		
+
 		"time zone of schedules that name none (UTC), and of times that have none" },
+	{ "header-file", 'H', CLI_TEXT, AT(causes.header_file), "FILE",
+		"lines 'Name: value' for the servers asked, such as a token" },
+	/* How it is looked at. */
 	{ "route", 'r', CLI_TEXT, AT(route), "TEXT",
 		"test only this route: a fragment of its text, or its fingerprint" },
 	{ "bucket", 'b', CLI_DURATION, AT(bucket_ns), "TIME",
 		"width of the buckets (an eighth of the shortest regular period, 1 s to 60 s)" },
-	{ "header-file", 'H', CLI_TEXT, AT(causes.header_file), "FILE",
-		"lines 'Name: value' for the servers asked, such as a token" },
 	{ "floor", 0, CLI_DURATION, AT(floor_ns), "TIME",
 		"faster requests were not logged (log_min_duration_statement): no quantiles then" },
 	{ "seed", 's', CLI_INT, AT(seed), "N", "of the shifts; same seed, same bytes (1)" },
+	/* What is written. */
 	{ "output", 'o', CLI_TEXT, AT(output), "FILE", "write the JSON document there as well" },
+	{ "svg", 0, CLI_TEXT, AT(svg), "FILE",
+		"write a picture: p99 with its interval, spikes, runs, metrics" },
+	{ "draft", 0, CLI_TEXT, AT(draft), "FILE",
+		"write the conditions as the beginnings of a recipe; needs one capture as input" },
 	{ 0 },
 };
 
