@@ -82,6 +82,14 @@ static void tell(const struct schedule_loader *l, const struct dialect *d)
 		notes_add(notes,
 			"the schedules of '%s' are read in UTC; --zone NAME gives the host's zone",
 			l->path);
+	if (l->is_cronie)
+		notes_add(notes,
+			"'%s' sets CRON_TZ or RANDOM_DELAY, which cronie heeds and Debian's cron ignores",
+			l->path);
+	if (l->is_unended)
+		notes_add(notes,
+			"the last line of '%s' has no end: a cron daemon would ignore it, it is used here",
+			l->path);
 	for (int i = 0; i < SILENCES; i++)
 		if (l->silent[i])
 			notes_add(notes, "%zu of '%s' have no times of their own: they %s",

@@ -112,13 +112,7 @@ bool schedule_read_cron(struct schedule_loader *l, struct slice text, struct err
 		return false;
 	bool ok = read_lines(&r, text, e);
 	zone_close(&r.host);
-	if (ok && r.is_cronie)
-		notes_add(l->to->notes,
-			"'%s' sets CRON_TZ or RANDOM_DELAY, which cronie heeds and Debian's cron ignores",
-			l->path);
-	if (ok && text.n && text.p[text.n - 1] != '\n')
-		notes_add(l->to->notes,
-			"the last line of '%s' has no end: a cron daemon would ignore it, it is used here",
-			l->path);
+	l->is_cronie = r.is_cronie;
+	l->is_unended = text.n && text.p[text.n - 1] != '\n';
 	return ok;
 }

@@ -31,6 +31,8 @@ struct schedule_loader {
 	const char *dialect;
 	bool is_utc_assumed;
 	bool is_full; /* of times */
+	bool is_cronie; /* a crontab sets what only cronie heeds */
+	bool is_unended; /* a crontab's last line has no newline */
 	size_t times;
 	size_t silent[SILENCES];
 	struct condition *into; /* where schedule_emit() puts times */

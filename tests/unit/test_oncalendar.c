@@ -269,7 +269,7 @@ static void changes_of_the_clock_equal_systemd_in_eight_zones(void **state)
 	(void)state;
 	for (size_t z = 0; z < LENGTH(zones); z++)
 		for (size_t b = 0; b < LENGTH(changes); b++)
-			compare_all(zones[z], changes[b], 40, frequent, 18);
+			compare_all(zones[z], changes[b], 28, frequent, 18);
 	for (size_t b = 0; b < LENGTH(changes); b++)
 		compare_all("Asia/Kolkata", changes[b], 12, frequent + 18, LENGTH(frequent) - 18);
 }
