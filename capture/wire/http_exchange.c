@@ -7,8 +7,20 @@ enum { SPARE_MAX = 4, SPARE_BYTES = 16384 };
 
 /* ---- memory */
 
+/* They held raw values: nothing of them stays in freed memory. */
+static void wipe(struct http_exchange *x)
+{
+	if (x->head.n)
+		explicit_bzero(x->head.p, x->head.n);
+	if (x->body.n)
+		explicit_bzero(x->body.p, x->body.n);
+	buf_reset(&x->head);
+	buf_reset(&x->body);
+}
+
 static void free_exchange(struct http_exchange *x)
 {
+	wipe(x);
 	buf_free(&x->head);
 	buf_free(&x->body);
 	free(x->fields);
@@ -45,6 +57,7 @@ static struct http_exchange *take_exchange(struct http_conn *c)
 
 static void recycle(struct http_conn *c, struct http_exchange *x)
 {
+	wipe(x);
 	struct http_exchange again = { .fields = x->fields,
 		.field_cap = x->field_cap,
 		.head = x->head,
@@ -56,8 +69,6 @@ static void recycle(struct http_conn *c, struct http_exchange *x)
 		free_exchange(x);
 		return;
 	}
-	buf_reset(&again.head);
-	buf_reset(&again.body);
 	memcpy(x, &again, offsetof(struct http_exchange, type));
 	c->spare = x;
 	c->spare_count++;
@@ -78,6 +89,8 @@ static bool hold(struct http_conn *c, struct http_exchange *x, size_t n)
 
 static void shed_head(struct http_exchange *x)
 {
+	if (x->head.n)
+		explicit_bzero(x->head.p, x->head.n);
 	buf_reset(&x->head);
 	x->field_count = 0;
 	x->method = x->target = x->authority = (struct http_span){ 0 };

@@ -8,8 +8,18 @@ enum { POOL_MAX = 1024, VALUES_KEPT = 1024 };
 
 /* ---- pool */
 
+/* They held raw values: nothing of them stays in freed memory. */
+static void wipe(struct buf *b)
+{
+	if (b->n)
+		explicit_bzero(b->p, b->n);
+	buf_reset(b);
+}
+
 static void free_request(struct pg_request *r)
 {
+	wipe(&r->body);
+	wipe(&r->copy);
 	buf_free(&r->body);
 	buf_free(&r->copy);
 	free(r->values);
@@ -58,8 +68,8 @@ static void recycle(struct pg_session *s, struct pg_request *r)
 		free_request(r);
 		return;
 	}
-	buf_reset(&body);
-	buf_reset(&copy);
+	wipe(&body);
+	wipe(&copy);
 	/* edges[] need no clearing: raw.edge_count says how many there are. */
 	memset(r, 0, offsetof(struct pg_request, edges));
 	memset((char *)r + offsetof(struct pg_request, held_n), 0,
