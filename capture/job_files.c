@@ -85,6 +85,28 @@ static bool read_packets(struct job *j, struct inputs *in, struct err *e)
 	return true;
 }
 
+/* Lines that are no key are counted, as in a key log that grows. */
+static void take_secrets(void *data, struct slice log)
+{
+	struct job *j = data;
+	struct err unused = { 0 };
+	const char *end = log.p + log.n;
+
+	if (!j->tls_keys) {
+		j->tls_keys = tls_keys_of((struct slice){ 0 }, &unused);
+		if (!j->tls_keys)
+			return;
+		pipeline_use_keys(j->pipeline, j->tls_keys);
+	}
+	for (const char *p = log.p, *stop; p < end; p = stop + 1) {
+		stop = memchr(p, '\n', (size_t)(end - p));
+		if (!stop)
+			stop = end;
+		(void)!tls_keys_add(j->tls_keys, (struct slice){ p, (size_t)(stop - p) }, &unused);
+		(void)!tls_keys_add(j->tls_keys, SLICE("\n"), &unused);
+	}
+}
+
 static bool open_inputs(struct job *j, struct inputs *in, struct cli_operands ops, struct err *e)
 {
 	for (size_t i = 0; i < ops.count; i++) {
@@ -92,6 +114,8 @@ static bool open_inputs(struct job *j, struct inputs *in, struct cli_operands op
 
 		if (!s)
 			return false;
+		s->on_secrets = take_secrets;
+		s->secrets_data = j;
 		in->items[in->count++].source = s;
 		job_add_source(j, "pcap", s->name);
 	}

@@ -190,6 +190,12 @@ void pipeline_set_writer(struct pipeline *p, struct rcap_writer *writer)
 	scrub_set_writer(p->scrub, writer);
 }
 
+void pipeline_use_keys(struct pipeline *p, struct tls_keys *keys)
+{
+	p->tls_keys = keys;
+	match_use_keys(p->match, keys);
+}
+
 void pipeline_tap(struct pipeline *p, struct valve_tap tap)
 {
 	p->valve.tap = tap;

@@ -38,6 +38,8 @@ bool pipeline_packet(
 void pipeline_set_writer(struct pipeline *p, struct rcap_writer *writer);
 /* From here on so much is given up: sessions that are no longer kept end now. */
 bool pipeline_shed(struct pipeline *p, enum shed_level level, struct err *e) MUST_USE;
+/* TLS of connections that begin later is read with these. */
+void pipeline_use_keys(struct pipeline *p, struct tls_keys *keys);
 void pipeline_tap(struct pipeline *p, struct valve_tap tap);
 /* Adds to shed_json() what was counted here. */
 void pipeline_describe_shed(const struct pipeline *p, struct json *to);

@@ -170,7 +170,6 @@ static bool unzip_first(
 	return u && step != STEP_FAIL;
 }
 
-/* Packets are not read through compression that comes by a pipe. */
 static bool sniff_zipped(const char *path, struct slice zipped, const char *how,
 	enum input_kind *ret_kind, const char **ret_name, struct err *e)
 {
@@ -186,10 +185,7 @@ static bool sniff_zipped(const char *path, struct slice zipped, const char *how,
 	}
 	if (!sniff_bytes((struct slice){ first, n }, ret_kind, ret_name, e))
 		return err_in(e, "in the %s file", how);
-	if (*ret_kind != INPUT_PCAP || strcmp(path, "-") != 0)
-		return true;
-	err_set(e, ERR_INPUT, "it is a %s stream of packets", how);
-	return err_hint(e, "%s", ZIP_HINT);
+	return true;
 }
 
 bool sniff_input(const char *path, const char *format, enum input_kind *ret_kind,

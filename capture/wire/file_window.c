@@ -4,18 +4,23 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "capture/sniff_peek.h"
 #include "core/base/unzip.h"
 
 enum { READ_N = 1 << 16 }; /* stays in the second level cache */
 
-/* Of a pipe nothing can be put back: who compresses into one can decompress, too. */
+/* Of a pipe nothing can be put back, but standard input can be looked into. */
 static bool is_zipped(int fd)
 {
 	char first[4];
+	struct err unused = { 0 };
 	off_t at = lseek(fd, 0, SEEK_CUR);
-	ssize_t n = at < 0 ? -1 : pread(fd, first, sizeof first, at);
+	ssize_t got = at < 0 ? -1 : pread(fd, first, sizeof first, at);
+	size_t n = got > 0 ? (size_t)got : 0;
 
-	return n > 0 && unzip_detect((struct slice){ first, (size_t)n });
+	if (at < 0 && fd == STDIN_FILENO && !sniff_peek("-", first, sizeof first, &n, &unused))
+		return false;
+	return n && unzip_detect((struct slice){ first, n });
 }
 
 bool file_window_open(struct file_window *w, int fd, size_t most_n, struct err *e)

@@ -3,7 +3,7 @@
  *
  * What lies between .at and .end was read and not yet taken: a reader looks at it in
  * place and moves .at. A file that is compressed (gzip, zstd, bzip2) is read as what
- * it holds; a pipe is read as it is. The descriptor stays the caller's (-1: nothing
+ * it holds, standard input too; another pipe is read as it is. The descriptor stays the caller's (-1: nothing
  * follows what is there). Memory is fixed at the opening. One thread.
  */
 #ifndef REPROD_FILE_WINDOW_H

@@ -90,6 +90,11 @@ bool match_ok(const struct match *m, struct err *e)
 	return !m->wire.has_failed;
 }
 
+void match_use_keys(struct match *m, struct tls_keys *keys)
+{
+	m->options.tls_keys = keys;
+}
+
 const struct wire_servers *match_servers(const struct match *m)
 {
 	return &m->wire.servers;

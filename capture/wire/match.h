@@ -28,6 +28,8 @@ struct match;
 struct match *match_new(
 	const struct match_options *o, const struct request_sink *sink, struct ledger *ledger);
 struct flow_sink match_flow_sink(struct match *m);
+/* From the next connection on; they outlive the match. */
+void match_use_keys(struct match *m, struct tls_keys *keys);
 /* The time of the packet that is fed next. */
 void match_set_time(struct match *m, int64_t now_ns);
 /* False when the sink refused something; *e is the sink's. */

@@ -9,6 +9,7 @@ enum {
 	BLOCK_SIMPLE_PACKET = 3,
 	BLOCK_STATISTICS = 5,
 	BLOCK_PACKET = 6,
+	BLOCK_SECRETS = 10,
 	OPTION_TIME_RESOLUTION = 9,
 	OPTION_TIME_OFFSET = 14,
 	OPTION_INTERFACE_DROPS = 5,
@@ -18,6 +19,7 @@ enum {
 };
 
 static const uint32_t byte_order = 0x1a2b3c4d;
+static const uint32_t tls_key_log = 0x544c534b; /* "TLSK": section 4.7 */
 
 /* The bytes of one block between its lengths. */
 struct body {
@@ -258,6 +260,15 @@ static enum step read_simple_packet(
 
 /* ---- blocks */
 
+/* Of other protocols' secrets (WireGuard, ZigBee) there is nothing to read here. */
+static void read_secrets(const struct pcapng_file *f, struct body b)
+{
+	uint32_t n = b.n < 8 ? 0 : u32(f, b.p + 4);
+
+	if (n && n <= b.n - 8 && u32(f, b.p) == tls_key_log && f->on_secrets)
+		f->on_secrets(f->secrets_data, (struct slice){ (const char *)b.p + 8, n });
+}
+
 static enum step cut(size_t wanted, size_t got, struct err *e)
 {
 	err_set(e, ERR_INPUT, "truncated dump file; tried to read %zu bytes, only got %zu", wanted,
@@ -289,8 +300,11 @@ static bool read_byte_order(struct pcapng_file *f, struct err *e)
 	return true;
 }
 
-static bool is_read(uint32_t type)
+static bool is_read(uint32_t type, uint32_t n)
 {
+	/* Packets without their secrets are worth more than none. */
+	if (type == BLOCK_SECRETS)
+		return n <= PCAPNG_BLOCK_MAX;
 	return type == BLOCK_SECTION || type == BLOCK_STATISTICS || type == BLOCK_PACKET ||
 	       (type >= BLOCK_INTERFACE && type <= BLOCK_SIMPLE_PACKET);
 }
@@ -309,11 +323,11 @@ static enum step next_block(
 	if (*ret_type == BLOCK_SECTION && !read_byte_order(f, e))
 		return STEP_FAIL;
 	n = u32(f, w->bytes + w->at + 4);
-	if (n < FRAME || n % 4 || (is_read(*ret_type) && n > PCAPNG_BLOCK_MAX)) {
+	if (n < FRAME || n % 4 || (is_read(*ret_type, n) && n > PCAPNG_BLOCK_MAX)) {
 		err_set(e, ERR_INPUT, "invalid block length %u", n);
 		return STEP_FAIL;
 	}
-	if (!is_read(*ret_type)) {
+	if (!is_read(*ret_type, n)) {
 		*ret_type = 0;
 		return file_window_skip(w, n, e) ? STEP_ITEM : STEP_FAIL;
 	}
@@ -347,6 +361,9 @@ enum step pcapng_file_next(struct pcapng_file *f, struct pcapng_packet *ret, str
 			break;
 		case BLOCK_STATISTICS:
 			read_statistics(f, b);
+			break;
+		case BLOCK_SECRETS:
+			read_secrets(f, b);
 			break;
 		default:
 			break;

@@ -5,7 +5,7 @@
  * interfaces, each with its link type, snapshot length, clock resolution (decimal and
  * binary) and offset; enhanced, simple and obsolete packet blocks; what the capturing
  * host counted as dropped. libpcap refuses a file whose interfaces differ in any of it.
- * Other blocks (names, comments, decryption secrets) are passed over. At most
+ * TLS key logs in it are handed on; other blocks (names, comments) are passed over. At most
  * PCAPNG_INTERFACES_MAX interfaces in a section and PCAPNG_BLOCK_MAX bytes in a block
  * that is read. Packets are borrowed until the next call. One thread.
  */
@@ -34,6 +34,9 @@ struct pcapng_file {
 	uint32_t count, cap;
 	int64_t last_ns; /* simple packets have no time: that of the packet before */
 	uint64_t kernel_drops, interface_drops; /* of the sections before */
+	/* Lines of a TLS key log, borrowed for the call; or NULL. */
+	void (*on_secrets)(void *data, struct slice key_log);
+	void *secrets_data;
 };
 
 struct pcapng_packet {

@@ -35,6 +35,9 @@ struct source {
 	char name[256]; /* path, or the interfaces */
 	bool was_cut; /* it ended in the middle of a packet */
 	char note[768]; /* why it ended early, or empty */
+	/* Lines of a TLS key log that the file brings, borrowed for the call; or NULL. */
+	void (*on_secrets)(void *data, struct slice key_log);
+	void *secrets_data;
 };
 
 static inline enum step source_next(struct source *s, struct source_packet *ret, struct err *e)

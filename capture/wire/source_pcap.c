@@ -169,8 +169,18 @@ static bool open_by_libpcap(struct pcap_source *s, struct err *e)
 	return true;
 }
 
+static void hand_secrets(void *data, struct slice key_log)
+{
+	const struct source *s = data;
+
+	if (s->on_secrets)
+		s->on_secrets(s->secrets_data, key_log);
+}
+
 static bool open_pcapng(struct pcap_source *s)
 {
+	s->ng.on_secrets = hand_secrets;
+	s->ng.secrets_data = &s->base;
 	s->ng.in = &s->in;
 	s->base.kind = &ng_kind;
 	return true;

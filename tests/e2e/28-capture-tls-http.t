@@ -5,6 +5,7 @@
 . "$(dirname "$0")/../lib/tap.sh"
 . "$(dirname "$0")/../lib/sniff.sh"
 
+lib=$(cd "$(dirname "$0")/../lib" && pwd)
 dir=$(tap_dir)
 cd "$dir" || exit 1
 free_port() {
@@ -84,6 +85,12 @@ is $? 0 "no value of the clients', and no secret, is in it" || diag <verify.out
 "$REPROD" capture all.pcap --port "$tls" -o none.rcap >none.out 2>&1
 is $? 3 "without a key log there is nothing to read"
 like "$(cat none.out)" '--tls-keylog FILE' "and the advice names the option"
+"$lib/pcap-with-keys" all.pcap keys >own.pcapng
+"$REPROD" capture own.pcapng --port "$tls" --key key -o own.rcap --json >own.json 2>own.err
+is $? 0 "a pcapng file may bring its keys" || diag <own.err
+"$REPROD" capture cat own.rcap >own.cat
+cmp own.cat tls.cat
+ok $? "and gives what the key log gives"
 chmod 644 keys
 "$REPROD" capture all.pcap --tls-keylog keys -o none.rcap >none.out 2>&1
 is $? 5 "a key log that others can read is refused"
