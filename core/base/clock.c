@@ -84,7 +84,8 @@ const char *clock_text(int64_t wall_ns, char text[CLOCK_TEXT_MAX])
 	int64_t seconds = floor_div(wall_ns, NS_PER_S);
 	int64_t days = floor_div(seconds, S_PER_DAY);
 	int in_day = (int)(seconds - days * S_PER_DAY);
-	int64_t fraction = wall_ns - seconds * NS_PER_S;
+	/* seconds * NS_PER_S is below the range in the first part of its first second. */
+	int64_t fraction = (wall_ns % NS_PER_S + NS_PER_S) % NS_PER_S;
 	int year, month, day;
 
 	clock_civil(days, &year, &month, &day);
