@@ -6,6 +6,7 @@
  */
 #include "tests/lib/unit.h"
 
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "core/base/clock.h"
@@ -274,12 +275,89 @@ static void changes_of_the_clock_equal_systemd_in_eight_zones(void **state)
 		compare_all("Asia/Kolkata", changes[b], 12, frequent + 18, LENGTH(frequent) - 18);
 }
 
+/* The exit code of "systemd-analyze VERB 'TEXT'". */
+static int systemd_takes(const char *verb, const char *text)
+{
+	char command[256];
+
+	snprintf(command, sizeof(command),
+		"TZ=Europe/Berlin systemd-analyze %s '%s' >/dev/null 2>&1", verb, text);
+	int status = system(command);
+	return WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static void what_systemd_refuses_is_refused(void **state)
+{
+	static const char *const texts[] = { "", "whenever", "25:00", "10:60", "10:00:60", "Mon..",
+		"..Mon", "Fri..Mon 10:00", "Mon Tue", "2026-13-01", "2026-00-01", "*-*-32",
+		"*-*~29", "*-*-0", "10", "10:", "10:00:", "10:00:00 11", "*-*-* ", "*:0/0",
+		"*:0/60", "*:1/59", "*:5..3", "*:*:0..0.5", "*:*:10..50/13.5", "1-1-1", "1969-1-1",
+		"2200-1-1", "*~1-1", "*-*~1~1", "@x", "@1 10:00", "10:00 Europe/Nowhere",
+		"10:00 CEST", "10:00 cet", "Mon,Tue,", "Mon, 10:00", "Mon-Fri 10:00", "Mond 10:00",
+		"1,2,3-4 5:6", "1.5-1", "10:00:00.1234567", "10:00:00.", "weekly UTC",
+		"hourly,daily", "Mon-10-12", "*-*-1.. 10:00", "10..12/5:00" };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(texts); i++) {
+		struct arena arena = { 0 };
+		struct oncalendar c;
+		struct zone host;
+		struct err e = { 0 };
+
+		arena_init(&arena, 1 << 16);
+		assert_true(zone_open(&host, "Europe/Berlin", &e));
+		bool ours = oncalendar_parse(slice_of(texts[i]), &host, &arena, &c, &e);
+		bool theirs = systemd_takes("calendar", texts[i]);
+		if (ours != theirs)
+			fail_msg("'%s' is %s by systemd", texts[i], theirs ? "taken" : "refused");
+		zone_close(&host);
+		arena_free(&arena);
+	}
+}
+
+static void spans_of_time_are_systemds(void **state)
+{
+	static const struct {
+		const char *text;
+		int64_t us; /* -1: refused */
+	} cases[] = {
+		{ "1h 30min", 5400000000 },
+		{ "90", 90000000 },
+		{ "1.5 s", 1500000 },
+		{ "5m", 300000000 },
+		{ "12h", 43200000000 },
+		{ "2days1h", 176400000000 },
+		{ "250ms", 250000 },
+		{ "1us", 1 },
+		{ "1w", 604800000000 },
+		{ "1M", 2629800000000 },
+		{ " 10sec ", 10000000 },
+		{ "", -1 },
+		{ "x", -1 },
+		{ "5 lightyears", -1 },
+		{ "-5", -1 },
+		{ "1h 30parsec", -1 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(cases); i++) {
+		int64_t us = -1;
+
+		if (!oncalendar_span(slice_of(cases[i].text), &us))
+			us = -1;
+		assert_int_equal(us, cases[i].us);
+		assert_int_equal(systemd_takes("timespan", cases[i].text), cases[i].us >= 0);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_year_of_times_equals_systemd_in_eight_zones),
 		cmocka_unit_test(expressions_with_a_zone_of_their_own_equal_systemd),
 		cmocka_unit_test(changes_of_the_clock_equal_systemd_in_eight_zones),
+		cmocka_unit_test(what_systemd_refuses_is_refused),
+		cmocka_unit_test(spans_of_time_are_systemds),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
