@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "capture/log/source_pglog.h"
-#include "capture/sniff_peek.h"
+#include "capture/wire/sniff_peek.h"
 #include "core/base/file.h"
 #include "core/base/unzip.h"
 #include "core/format/accesslog.h"

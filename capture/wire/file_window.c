@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "capture/sniff_peek.h"
+#include "capture/wire/sniff_peek.h"
 #include "core/base/unzip.h"
 
 enum { READ_N = 1 << 16 }; /* stays in the second level cache */

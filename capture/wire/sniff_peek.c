@@ -1,4 +1,4 @@
-#include "capture/sniff_peek.h"
+#include "capture/wire/sniff_peek.h"
 
 #include <errno.h>
 #include <fcntl.h>
