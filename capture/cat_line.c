@@ -20,6 +20,7 @@ static const struct flag_name qualities[] = {
 	{ REQUEST_UNANSWERED, "unanswered" },
 	{ REQUEST_UNLEXABLE, "unreadable" },
 	{ REQUEST_SECRET, "secret" },
+	{ REQUEST_TIMED, "timed" },
 	{ 0 },
 };
 static const struct flag_name request_flags[] = {

@@ -64,7 +64,7 @@ static bool read_requests(struct capture_reader *c, const struct run *run, struc
 			continue;
 		if (rcap_latency_us(q) < 0)
 			in->untimed++;
-		else if (q->flags & REQUEST_GAP)
+		else if (q->flags & REQUEST_GAP && !(q->flags & REQUEST_TIMED))
 			in->gap++;
 		else if (add_request(c, q))
 			in->read++;

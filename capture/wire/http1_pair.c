@@ -354,6 +354,15 @@ static void tell_cut_head(struct http_conn *c, struct http1 *p, int64_t time_ns)
 	p->spans = NULL;
 }
 
+/* A packet that the snapshot length cut has its time; one that was never seen has none. */
+static void note_gap(struct http_exchange *x, bool is_timed)
+{
+	bool was_timed = !(x->flags & REQUEST_GAP) || x->flags & REQUEST_TIMED;
+
+	x->flags &= ~(uint32_t)REQUEST_TIMED;
+	x->flags |= REQUEST_GAP | (is_timed && was_timed ? REQUEST_TIMED : 0);
+}
+
 static void lose_request(struct http_conn *c)
 {
 	struct http_exchange *x = being_read(c, true);
@@ -362,7 +371,7 @@ static void lose_request(struct http_conn *c)
 		return;
 	x->is_asked = true;
 	x->is_body_cut = true;
-	x->flags |= REQUEST_GAP;
+	note_gap(x, false);
 	emit_finished(c);
 }
 
@@ -374,7 +383,7 @@ static void lose_answer(struct http_conn *c, int64_t time_ns)
 	c->was_answer_lost = true;
 	if (!x || !x->is_answered)
 		return;
-	x->flags |= REQUEST_GAP;
+	note_gap(x, false);
 	x->is_done = true;
 	x->end_ns = x->last_ns ? x->last_ns : time_ns;
 	emit_finished(c);
@@ -403,7 +412,7 @@ void http1_pair_gap(struct http_conn *c, bool from_client, uint64_t missing_n, i
 	}
 	if (!x)
 		return;
-	x->flags |= REQUEST_GAP;
+	note_gap(x, from_client || time_ns == x->last_ns);
 	if (from_client) {
 		x->bytes_in += missing_n;
 		x->body_n += missing_n;

@@ -72,6 +72,7 @@ enum request_flag {
 	REQUEST_WRITES = 2048,
 	REQUEST_UNLEXABLE = 4096, /* text dropped; route is "(unreadable statement)" */
 	REQUEST_SECRET = 8192, /* the statement carries a secret: text and values dropped */
+	REQUEST_TIMED = 16384, /* with REQUEST_GAP: what was missing leaves its times exact */
 };
 
 enum session_flag {
