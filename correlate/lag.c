@@ -95,12 +95,23 @@ static double draw_lag(const struct epoch *e, double tick_s, struct rng *rng)
 	return ((double)onset(sum) * (double)e->width_ticks - (double)e->lead_ticks) * tick_s;
 }
 
+/* How far apart slow requests may be and still be one spell: five times the usual gap
+ * between arrivals (one gap in 150 is longer), within a twentieth of a bucket and one. */
+static int64_t join_gap_ns(const struct view *v)
+{
+	double seen_ns = (double)v->ticks * (double)v->series->tick_ns;
+	double gap_ns = 5 * seen_ns / fmax(1, v->n[v->ticks]);
+	double width_ns = (double)v->buckets.width_ns;
+
+	return (int64_t)fmin(width_ns, fmax(width_ns / 20, gap_ns));
+}
+
 /* The end of the heaviest chain of slow requests, each in flight when the next one
  * arrives or just before, that start in a window; 0 when there is none. */
 static int64_t chain_end_ns(const struct view *v, struct span window)
 {
 	const struct series_route *r = v->route;
-	int64_t join_ns = v->buckets.width_ns / 20, end_ns = 0, best_ns = 0;
+	int64_t join_ns = join_gap_ns(v), end_ns = 0, best_ns = 0;
 	double weight = 0, best = 0;
 
 	for (size_t k = bucket_cell_at(r, window.from_tick);

@@ -242,6 +242,27 @@ static void what_no_window_covers_is_marked(void **state)
 	world_free(&w);
 }
 
+static void its_length_is_told_however_few_requests_there_are(void **state)
+{
+	static const double per_s[] = { 0.08, 0.5, 5 };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(per_s); i++) {
+		struct slow_job slow = { 3600, 420, 180, 1, 1, 20 };
+		struct world w;
+
+		world_init(&w, 40 + i);
+		world_play(&w, "GET /a", per_s[i], 24 * 3600, 5, &slow);
+		world_job(&w, "refresh", 3600, 420, 180, 24 * 3600);
+		world_analyse(&w);
+		const struct lag *lag = &world_finding(&w, "job:refresh")->lag;
+		/* The last request of a run arrives up to a gap before its end. */
+		assert_true(lag->duration_s > 180 - 2 / per_s[i] && lag->duration_s < 183);
+		assert_true(fabs(lag->lag_s) <= 1 / per_s[i]);
+		world_free(&w);
+	}
+}
+
 static void weak_events_are_suggestive_at_most(void **state)
 {
 	struct world w;
@@ -349,6 +370,7 @@ int main(void)
 		cmocka_unit_test(contexts_without_meaning_are_rarely_named),
 		cmocka_unit_test(shams_and_rates_are_told),
 		cmocka_unit_test(what_no_window_covers_is_marked),
+		cmocka_unit_test(its_length_is_told_however_few_requests_there_are),
 		cmocka_unit_test(weak_events_are_suggestive_at_most),
 		cmocka_unit_test(a_metric_lines_up_and_the_traffic_does_not),
 		cmocka_unit_test(a_surge_of_traffic_lines_up),
