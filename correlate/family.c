@@ -9,6 +9,10 @@
 
 enum { METRIC_TESTS_MAX = 400 };
 
+/* Of the two families; their inverses sum to one (weighted Bonferroni). */
+#define PRICE_FIRST 1.25
+#define PRICE_SECOND 5
+
 uint64_t family_seed(const struct analysis *a, const char *id, size_t route)
 {
 	uint64_t h = UINT64_C(0xcbf29ce484222325) ^ a->seed;
@@ -51,22 +55,25 @@ static bool test_route(struct lineup *l, const struct analysis *a, const struct 
 	return f->is_lone ? lineup_test_lone(l, v, f->condition) : lineup_test(l, &q);
 }
 
-static bool is_better(const struct lineup *l, const struct finding *f)
+/* Routes come by time lost: of those where it shows, the worst is told. One in twenty
+ * shows at 0.05 by luck alone, so that is not enough when there are many. */
+static bool is_better(double p, double before, size_t routes)
 {
-	/* Routes come by time lost: of those where it shows, the worst is told. */
-	return !f->whole.hits ||
-	       (l->p < f->whole.p && !(l->p <= VERDICT_LEVEL && f->whole.p <= VERDICT_LEVEL));
+	double shows = fmin(VERDICT_STRONG, VERDICT_LEVEL / (double)routes);
+
+	return p < before && before > shows;
 }
 
 struct family {
 	double p[TESTED_ROUTES_MAX], sorted[TESTED_ROUTES_MAX];
 	size_t from, count;
+	double price; /* what being one of two families multiplies p with */
 };
 
 static double family_p(struct family *family)
 {
 	memcpy(family->sorted, family->p, family->count * sizeof(*family->p));
-	return family->count ? simes(family->sorted, family->count) : 1;
+	return family->count ? fmin(1, family->price * simes(family->sorted, family->count)) : 1;
 }
 
 static double tests_of(const struct analysis *a)
@@ -78,7 +85,8 @@ static double tests_of(const struct analysis *a)
  * one route's p. */
 static double finest_of(const struct analysis *a, const struct family *family)
 {
-	return VERDICT_LEVEL / tests_of(a) / (double)(family->count ? family->count : 1);
+	return VERDICT_LEVEL / tests_of(a) / family->price /
+	       (double)(family->count ? family->count : 1);
 }
 
 static bool look_closer(
@@ -107,20 +115,20 @@ static bool look_closer(
 }
 
 /* Keeps the figures of the best route. */
-static bool test_family(
-	struct finding *f, const struct analysis *a, size_t from, size_t to, double *ret_p)
+static bool test_family(struct finding *f, const struct analysis *a, size_t from, size_t to,
+	double price, double *ret_p)
 {
-	struct family family = { .from = from };
+	struct family family = { .from = from, .price = price };
 
 	for (size_t i = from; i < to; i++) {
 		struct lineup l;
 
-		if (!test_route(&l, a, f, i, VERDICT_LEVEL / tests_of(a))) {
+		if (!test_route(&l, a, f, i, VERDICT_LEVEL / tests_of(a) / price)) {
 			lineup_free(&l);
 			return false;
 		}
 		family.p[family.count++] = l.p;
-		if (is_better(&l, f)) {
+		if (!f->whole.hits || is_better(l.p, f->whole.p, to - from)) {
 			lineup_free(&f->whole);
 			f->whole = l;
 			f->route = i;
@@ -135,17 +143,19 @@ static bool test_family(
 bool family_test(struct finding *f, const struct analysis *a)
 {
 	double first = 1, second = 1;
+	bool is_split = a->spiking_count && a->route_count > a->spiking_count;
 
 	f->whole = lineup_none();
 	f->lag = (struct lag){ NAN, NAN, NAN, NAN, false };
 	f->is_lone = times_inside(a, f->condition) == 1;
 	f->null = f->is_lone ? "all places of its window in the capture"
 			     : "every cycle shifted by itself";
-	if (!test_family(f, a, 0, a->spiking_count, &first))
+	if (!test_family(f, a, 0, a->spiking_count, is_split ? PRICE_FIRST : 1, &first))
 		return false;
-	if (first > VERDICT_LEVEL && !test_family(f, a, a->spiking_count, a->route_count, &second))
+	if (first > VERDICT_LEVEL && !test_family(f, a, a->spiking_count, a->route_count,
+					     is_split ? PRICE_SECOND : 1, &second))
 		return false;
-	f->p = fmin(first, 2 * second);
+	f->p = fmin(first, second);
 	return true;
 }
 
@@ -196,8 +206,7 @@ bool family_test_metric(struct finding *f, const struct analysis *a)
 		if (!r.is_evaluable)
 			continue;
 		p[n++] = r.p;
-		if (!f->by_metric.is_evaluable ||
-			(r.p < f->by_metric.p && f->by_metric.p > VERDICT_LEVEL)) {
+		if (!f->by_metric.is_evaluable || is_better(r.p, f->by_metric.p, routes)) {
 			f->by_metric = r;
 			f->route = i;
 		}

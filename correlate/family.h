@@ -2,7 +2,8 @@
  * family.h - one condition or metric against the routes tested: Simes' p.
  *
  * Routes with spikes are one family; the others are only asked when that one says
- * nothing, at double price. When Simes' p is small but not small enough for the number
+ * nothing. Where there are both, p costs 1.25 times in the first and 5 times in the
+ * second, as either may speak. When Simes' p is small but not small enough for the number
  * of conditions, the best route is shifted more often: up to a million times, so that
  * one affected route among 200 can line up.
  */

@@ -66,7 +66,9 @@ bool group_test_rest(struct lineup *ret, const struct analysis *a, const struct 
 		used += effect_spans(a, others[i], spans + used);
 	if (spans && view_hide(&hidden, full, spans, span_join(spans, used, 0))) {
 		struct lineup_question q = { &hidden, full, f->condition,
-			family_seed(a, f->condition->id, f->route) ^ 0x2e57, VERDICT_STRONG };
+			family_seed(a, f->condition->id, f->route) ^ 0x2e57,
+			fmin(VERDICT_STRONG,
+				VERDICT_LEVEL * (double)(count + 1) / (double)a->finding_count) };
 
 		ok = lineup_test(ret, &q);
 	}

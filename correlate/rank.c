@@ -97,8 +97,9 @@ static void join_group(struct finding *f, const struct finding *with)
 	f->group = with->group;
 	f->has_rest = false;
 	lineup_free(&f->rest);
-	verdict_say(
-		f, with->verdict, "cannot be told apart from %s by timing", with->condition->id);
+	verdict_say(f, f->condition->is_weak ? VERDICT_SUGGESTIVE : with->verdict,
+		"cannot be told apart from %s by timing%s", with->condition->id,
+		f->condition->is_weak ? "; its times are only near the event's" : "");
 }
 
 static void judge_shared(struct finding *f, const struct analysis *a,
@@ -107,7 +108,8 @@ static void judge_shared(struct finding *f, const struct analysis *a,
 	double whole_p = f->p;
 	const struct finding *with = group_of(a, f, accepted, count);
 
-	if (with) {
+	/* Whose windows are alike need not have shown anything itself, or came after. */
+	if (with && whole_p <= VERDICT_LEVEL && !f->lag.is_before) {
 		join_group(f, with);
 		return;
 	}

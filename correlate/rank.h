@@ -2,14 +2,14 @@
  * rank.h - from conditions, metrics and routes to verdicts.
  *
  * Routes with spikes (or the one the user named) are tested first, the others after at
- * double price. A condition's p is Simes' over the routes tested, its q Benjamini and
+ * a higher price (family.h). A condition's p is Simes' over the routes tested, its q Benjamini and
  * Hochberg's over all conditions, metrics and the traffic. The best condition that lines
  * up is taken out of the capture and the rest is tested again on what is left: whose
  * hits were only shared ends as "no evidence". Conditions that timing cannot separate
  * (windows or hits alike by 0.7) are one group.
  *
  * lines up: q <= 0.05, lift >= 1.5, three occurrences hit or more, and a material share
- * of the time lost. suggestive: p <= 0.05 and as material; also what happened once, and
+ * of the time lost (5 %, or p <= 0.001). suggestive: p <= 0.05 and as material; also what happened once, and
  * weak events (commits). no evidence: a lift of 3 would have been seen. cannot tell: it
  * would not.
  */

@@ -4,7 +4,7 @@
 #include "correlate/report_parts.h"
 #include "correlate/words.h"
 
-enum { TABLE_MAX = 20, RULED_OUT_MAX = 15, ID = 30, VERDICT = 11, HITS = 9, RANGE = 19, P = 8 };
+enum { TABLE_MAX = 20, RULED_OUT_MAX = 15, ID = 30, VERDICT = 11, HITS = 9, RANGE = 19, P = 9 };
 
 static bool is_candidate(const struct finding *f)
 {

@@ -109,6 +109,7 @@ bool shuffle_init(struct shuffle *s, const struct view *v, const struct view *fu
 		return false;
 	for (size_t i = 0; i < c->count; i++)
 		placed += l->placed[i];
+	s->placed = placed;
 	rng_seed(&rng, placed);
 	for (size_t i = 0; i < c->count; i++) {
 		if (!l->placed[i] || (placed > SHUFFLE_WINDOWS_MAX &&
@@ -215,7 +216,7 @@ void shuffle_run(struct shuffle *s, struct lineup *l, uint64_t seed, double fine
 			kept[kept_count++] = score;
 	}
 	double n = (double)l->shifts;
-	double sampled = (double)s->count / fmax(1, (double)(l->inside - l->unobserved));
+	double sampled = (double)s->count / fmax(1, (double)s->placed);
 	l->p = (1 + (double)extreme) / (1 + n);
 	l->hit_by_luck = hits / n / fmin(1, fmax(sampled, 1e-9));
 	l->luck_mean = sum / n;

@@ -25,7 +25,7 @@ struct place {
 struct shuffle {
 	const struct view *view, *full;
 	struct place *trials;
-	size_t count;
+	size_t count, placed; /* placed: before any sampling */
 	double mean, variance; /* weight of a quiet request */
 	double dispersion; /* of quiet windows of this length, over independence */
 	bool has_holes; /* hidden or unobserved time */

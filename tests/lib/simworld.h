@@ -2,7 +2,8 @@
  * simworld.h - a simulated capture with a known truth, and its analysis.
  *
  * Times are seconds from one fixed midnight UTC. world_analyse() takes the series and
- * the conditions as the command would. Everything follows from the seed.
+ * the conditions as the command would. Everything follows from the seed, and from
+ * SIM_SEED where that is set.
  */
 #ifndef REPROD_TEST_SIMWORLD_H
 #define REPROD_TEST_SIMWORLD_H

@@ -277,6 +277,24 @@ static void weak_events_are_suggestive_at_most(void **state)
 	world_free(&w);
 }
 
+static void weak_events_in_the_windows_of_a_job_are_no_surer(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 10);
+	play_loads(&w, 1);
+	world_job(&w, "load", 600, 100, 20, span);
+	world_job(&w, "commit", 600, 102, 20, span);
+	condition(&w, "commit")->is_weak = true;
+	world_analyse(&w);
+	const struct finding *commit = world_finding(&w, "job:commit");
+	assert_int_equal(world_finding(&w, "job:load")->verdict, VERDICT_LINES_UP);
+	assert_int_equal(commit->verdict, VERDICT_SUGGESTIVE);
+	assert_int_equal(commit->group, world_finding(&w, "job:load")->group);
+	world_free(&w);
+}
+
 /* A metric that is high whenever it is slow; the traffic is as ever. */
 static void play_queue(struct world *w)
 {
@@ -372,6 +390,7 @@ int main(void)
 		cmocka_unit_test(what_no_window_covers_is_marked),
 		cmocka_unit_test(its_length_is_told_however_few_requests_there_are),
 		cmocka_unit_test(weak_events_are_suggestive_at_most),
+		cmocka_unit_test(weak_events_in_the_windows_of_a_job_are_no_surer),
 		cmocka_unit_test(a_metric_lines_up_and_the_traffic_does_not),
 		cmocka_unit_test(a_surge_of_traffic_lines_up),
 		cmocka_unit_test(logged_runs_are_preferred_to_any_schedule),

@@ -192,6 +192,123 @@ static void slow_a_quarter_of_the_time_is_found(void **state)
 	world_free(&w);
 }
 
+/* Slow for 15 s now and then, for nothing that anybody gave. */
+static void play_restless(struct world *w, const char *route, double span, double factor)
+{
+	double next = world_wait(&w->rng, 400), until = 0;
+
+	for (double t = 0; t < span; t += world_wait(&w->rng, 1)) {
+		if (t > next) {
+			until = t + 15;
+			next = t + 15 + world_wait(&w->rng, 400);
+		}
+		world_add(w, route, t, (t < until ? factor : 1) * world_usual_ms(&w->rng, 10));
+	}
+}
+
+/* One in twenty of the restless ones shows at p <= 0.05 by luck. */
+static void the_route_that_it_slows_is_named_among_restless_ones(void **state)
+{
+	int right = 0;
+
+	(void)state;
+	for (uint64_t seed = 0; seed < 5; seed++) {
+		struct world w;
+		double span = 4 * 3600;
+		struct slow_job slow = { 600, 100, 20, 0.8, 0.9, 10 };
+
+		world_init(&w, 900 + seed);
+		for (int r = 0; r < 12; r++) {
+			char name[16];
+
+			snprintf(name, sizeof(name), "GET /r%d", r);
+			play_restless(&w, name, span, 30);
+		}
+		world_play(&w, "GET /slow", 1, span, 10, &slow);
+		world_job(&w, "load", 600, 100, 20, span);
+		world_analyse(&w);
+		const struct finding *f = world_finding(&w, "job:load");
+
+		assert_int_equal(f->verdict, VERDICT_LINES_UP);
+		right += strcmp(w.analysis.routes[f->route].view.route->text.p, "GET /slow") == 0;
+		world_free(&w);
+	}
+	assert_int_equal(right, 5);
+}
+
+/* Quiet routes may speak as well, so the p of those with spikes is not for free. */
+static void a_second_family_of_routes_is_paid_for(void **state)
+{
+	(void)state;
+	for (int quiet = 0; quiet < 2; quiet++) {
+		struct world w;
+		struct slow_job slow = { 600, 100, 20, 0.8, 0.9, 10 };
+
+		world_init(&w, 30);
+		world_play(&w, "GET /slow", 1, 7200, 10, &slow);
+		if (quiet)
+			world_play(&w, "GET /quiet", 1, 7200, 10, NULL);
+		world_job(&w, "load", 600, 100, 20, 7200);
+		world_analyse(&w);
+		const struct finding *f = world_finding(&w, "job:load");
+
+		assert_int_equal(w.analysis.spiking_count, 1);
+		assert_true(fabs(f->p / f->whole.p - (quiet ? 1.25 : 1)) < 1e-9);
+		world_free(&w);
+	}
+}
+
+/* Two jobs, one of which shares half of the winner's windows: what luck hits outside of
+ * these is as much as for a job that only has the other half. */
+static void luck_outside_the_winners_windows_counts_what_is_outside(void **state)
+{
+	struct world w;
+	double span = 8 * 3600;
+
+	(void)state;
+	world_init(&w, 31);
+	play_restless(&w, "GET /a", span, 30);
+	for (double t = 120; t < span; t += 600)
+		for (int i = 0; i < 40; i++)
+			world_add(&w, "GET /a", t + i, 400);
+	world_job(&w, "culprit", 600, 120, 40, span);
+	world_job(&w, "both", 300, 125, 40, span);
+	world_job(&w, "half", 600, 425, 10, span);
+	world_analyse(&w);
+	const struct finding *both = world_finding(&w, "job:both");
+	const struct finding *half = world_finding(&w, "job:half");
+	assert_true(both->has_rest && half->has_rest);
+	assert_true(half->rest.hit_by_luck > 1);
+	assert_true(fabs(both->rest.hit_by_luck / half->rest.hit_by_luck - 1) < 0.3);
+	world_free(&w);
+}
+
+static void a_second_cause_lines_up_among_hundreds_of_events(void **state)
+{
+	struct world w;
+	double span = 6 * 3600;
+	struct slow_job slow = { 600, 100, 20, 1, 0.9, 10 };
+
+	(void)state;
+	world_init(&w, 32);
+	world_play(&w, "GET /a", 1, span, 10, &slow);
+	for (double t = 400; t < span; t += 900)
+		for (int i = 0; i < 20; i++)
+			world_add(&w, "GET /a", t + i, 150);
+	world_job(&w, "one", 600, 100, 20, span);
+	world_job(&w, "two", 900, 400, 20, span);
+	for (int i = 0; i < 300; i++) {
+		char name[16];
+
+		snprintf(name, sizeof(name), "v%d", i);
+		world_event(&w, "deploy", name, span * rng_unit(&w.rng), 0);
+	}
+	world_analyse(&w);
+	assert_int_equal(world_finding(&w, "job:one")->verdict, VERDICT_LINES_UP);
+	assert_int_equal(world_finding(&w, "job:two")->verdict, VERDICT_LINES_UP);
+	world_free(&w);
+}
+
 static void the_same_seed_gives_the_same_numbers(void **state)
 {
 	double p[2];
@@ -240,6 +357,10 @@ int main(void)
 		cmocka_unit_test(two_occurrences_never_line_up),
 		cmocka_unit_test(pooling_finds_a_job_on_a_quiet_route),
 		cmocka_unit_test(slow_a_quarter_of_the_time_is_found),
+		cmocka_unit_test(the_route_that_it_slows_is_named_among_restless_ones),
+		cmocka_unit_test(a_second_family_of_routes_is_paid_for),
+		cmocka_unit_test(luck_outside_the_winners_windows_counts_what_is_outside),
+		cmocka_unit_test(a_second_cause_lines_up_among_hundreds_of_events),
 		cmocka_unit_test(the_same_seed_gives_the_same_numbers),
 		cmocka_unit_test(without_a_route_of_100_requests_it_cannot_tell),
 	};

@@ -1,7 +1,8 @@
 /*
  * Error rates of the ranking, on simulated captures. Each test runs a few seeds here;
  *   SIM_RUNS=400 SIM_ONLY='forty*' build/release/tests/test_correlate_sim
- * runs 400 of the one of that name and prints the figures that docs/benchmarks.md has.
+ * runs 400 of the one of that name and prints the figures that docs/benchmarks.md has;
+ * SIM_SEED=1 and so on make other captures.
  */
 #include "tests/lib/unit.h"
 
