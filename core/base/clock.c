@@ -199,6 +199,9 @@ static bool parse_epoch(struct slice s, int64_t *ret_wall_ns)
 			return false;
 	if (!eat_fraction(&s, &fraction) || s.n)
 		return false;
+	/* Part of a second whose beginning does not fit: its text could not be read back. */
+	if (is_negative && fraction && seconds >= INT64_MAX / NS_PER_S)
+		return false;
 	return join_time(
 		is_negative ? -seconds : seconds, is_negative ? -fraction : fraction, ret_wall_ns);
 }

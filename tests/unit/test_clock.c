@@ -27,7 +27,7 @@ static void times_are_read_and_written(void **state)
 		{ "1796040000", INT64_C(1796040000000000000), "2026-11-30T12:00:00Z" },
 		{ "1796040000.25", INT64_C(1796040000250000000), "2026-11-30T12:00:00.250Z" },
 		{ "-1.5", -1500000000, "1969-12-31T23:59:58.500Z" },
-		{ "-9223372036.4", INT64_C(-9223372036400000000), "1677-09-21T00:12:43.600Z" },
+		{ "-9223372036", INT64_C(-9223372036000000000), "1677-09-21T00:12:44Z" },
 	};
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
@@ -41,6 +41,15 @@ static void times_are_read_and_written(void **state)
 	}
 }
 
+static void every_instant_has_a_text(void **state)
+{
+	char text[CLOCK_TEXT_MAX];
+
+	(void)state;
+	assert_string_equal(clock_text(INT64_MIN, text), "1677-09-21T00:12:43.145224192Z");
+	assert_string_equal(clock_text(INT64_MAX, text), "2262-04-11T23:47:16.854775807Z");
+}
+
 static void what_is_no_time_is_refused(void **state)
 {
 	(void)state;
@@ -51,7 +60,7 @@ static void what_is_no_time_is_refused(void **state)
 		"2026-11-30T12:00:00+0100", "2026-11-30T12:00:00+24:00", "2026-11-30T12:00:00.Z",
 		"2026-11-30T12:00:00Zx", "2026-11-30X12:00:00Z", "26-11-30T12:00:00Z",
 		"0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z", "1764500000000",
-		"99999999999999999999", "12.", ".5", "1e9", "+5", "nan", " 5", "5 " };
+		"99999999999999999999", "12.", ".5", "1e9", "+5", "nan", " 5", "5 ", "-9223372036.4" };
 
 	for (size_t i = 0; i < LENGTH(cases); i++) {
 		int64_t ns;
@@ -145,6 +154,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(times_are_read_and_written),
+		cmocka_unit_test(every_instant_has_a_text),
 		cmocka_unit_test(what_is_no_time_is_refused),
 		cmocka_unit_test(every_day_of_eight_centuries_comes_back),
 		cmocka_unit_test(durations_are_read),
