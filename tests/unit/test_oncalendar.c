@@ -15,6 +15,8 @@
 static const char *const zones[] = { "America/New_York", "Europe/Berlin", "Australia/Lord_Howe",
 	"America/Santiago", "Asia/Kolkata", "Africa/Casablanca", "Europe/Dublin", "UTC" };
 
+static const bool has_summer[] = { true, true, true, true, false, true, true, false };
+
 /* At most a few hundred times a year: asked for from its first day. */
 static const char *const rare[] = {
 	"daily",
@@ -265,11 +267,11 @@ static void expressions_with_a_zone_of_their_own_equal_systemd(void **state)
 		compare_all("America/New_York", changes[b], 9, rare + 50, LENGTH(rare) - 50);
 }
 
-static void changes_of_the_clock_equal_systemd_in_eight_zones(void **state)
+static void changes_of_the_clock_equal_systemd_in_six_zones(void **state)
 {
 	(void)state;
 	for (size_t z = 0; z < LENGTH(zones); z++)
-		for (size_t b = 0; b < LENGTH(changes); b++)
+		for (size_t b = 0; has_summer[z] && b < LENGTH(changes); b++)
 			compare_all(zones[z], changes[b], 28, frequent, 18);
 	for (size_t b = 0; b < LENGTH(changes); b++)
 		compare_all("Asia/Kolkata", changes[b], 12, frequent + 18, LENGTH(frequent) - 18);
@@ -355,7 +357,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_year_of_times_equals_systemd_in_eight_zones),
 		cmocka_unit_test(expressions_with_a_zone_of_their_own_equal_systemd),
-		cmocka_unit_test(changes_of_the_clock_equal_systemd_in_eight_zones),
+		cmocka_unit_test(changes_of_the_clock_equal_systemd_in_six_zones),
 		cmocka_unit_test(what_systemd_refuses_is_refused),
 		cmocka_unit_test(spans_of_time_are_systemds),
 	};
