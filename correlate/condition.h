@@ -18,7 +18,7 @@
 #define CONDITION_TIMES_MAX 200000
 
 struct occurrence {
-	int64_t start_ns, end_ns; /* without has_end: the last instant at which it may have started */
+	int64_t start_ns, end_ns; /* without has_end: of the span it starts in */
 	int64_t until_ns; /* end of the window */
 	bool has_end;
 	double dose; /* NAN when none */
