@@ -58,8 +58,21 @@ static bool is_lock(struct slice word)
 	return word.n > 5 && memcmp(word.p + word.n - 5, ".lock", 5) == 0;
 }
 
-static struct slice find_file(struct slice rest)
+/* A word that flock may run: what is no option, no number of seconds and no assignment. */
+static bool is_command(struct slice word)
 {
+	if (!word.n || !isalpha((unsigned char)*word.p))
+		return false;
+	for (size_t i = 0; i < word.n; i++)
+		if (!isalnum((unsigned char)word.p[i]) && !strchr("._-+", word.p[i]))
+			return false;
+	return true;
+}
+
+static struct slice find_file(struct slice rest, bool is_flock)
+{
+	bool is_locked = false; /* flock's own file was passed: what it runs is next */
+
 	for (struct slice word = cron_next_word(&rest); word.n; word = cron_next_word(&rest)) {
 		/* "--file=job.sql" and "-fjob.sql" name a file too. */
 		if (word.n > 7 && memcmp(word.p, "--file=", 7) == 0)
@@ -67,6 +80,15 @@ static struct slice find_file(struct slice rest)
 		else if (word.n > 2 && memcmp(word.p, "-f", 2) == 0)
 			word = (struct slice){ word.p + 2, word.n - 2 };
 		word = unquote(word);
+		if (is_flock && is_file(word)) { /* or "-w 0.5", a time to wait */
+			is_locked = !isdigit((unsigned char)*word.p);
+			is_flock = !is_locked;
+			continue;
+		}
+		if (is_locked && is_command(word) && !is_interpreter(word))
+			return word;
+		is_locked = is_locked && (!word.n || *word.p == '-');
+		is_flock = is_flock || slice_is(base_name(word), "flock");
 		if (is_file(word) && !is_lock(word) && !is_interpreter(base_name(word)))
 			return word;
 	}
@@ -82,7 +104,7 @@ const char *crontab_job_name(struct slice command, struct arena *arena)
 		word = cron_next_word(&rest);
 	struct slice name = base_name(unquote(word));
 	if (is_interpreter(name)) {
-		struct slice file = find_file(rest);
+		struct slice file = find_file(rest, slice_is(name, "flock"));
 
 		if (file.n)
 			name = base_name(file);
