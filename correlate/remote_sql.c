@@ -301,7 +301,10 @@ static void explain(const struct question *q, struct err *e)
 		err_hint(e, "this user may not read that: GRANT SELECT");
 	else if (strncmp(state, "42", 2) == 0 || strncmp(state, "22", 2) == 0) {
 		e->kind = ERR_INPUT;
-		if (!e->hint[0])
+		if (!e->hint[0] && strcmp(state, "42703") == 0 && remote_url_get(q->url, "table"))
+			err_hint(e, "time=, route=, ms= and status= name the table's columns "
+				    "(t, route and ms when they are not given)");
+		else if (!e->hint[0])
 			err_hint(e,
 				"the query runs inside of SELECT ... FROM (QUERY): try it alone first");
 	}
