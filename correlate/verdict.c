@@ -51,6 +51,7 @@ void verdict_say(struct finding *f, enum verdict v, const char *fmt, ...)
 void verdict_say_nothing(struct finding *f, const struct lineup *l)
 {
 	double smallest = f->whole.smallest_lift;
+	const char *where = l == &f->rest ? "outside of what ranks above, " : "";
 
 	if (f->has_rest && !isnan(f->rest.smallest_lift) && !(smallest < f->rest.smallest_lift))
 		smallest = f->rest.smallest_lift;
@@ -76,12 +77,12 @@ void verdict_say_nothing(struct finding *f, const struct lineup *l)
 			f, VERDICT_CANNOT_TELL, "too little data to see any effect in its windows");
 	else if (smallest > visible_lift)
 		verdict_say(f, VERDICT_CANNOT_TELL,
-			"%zu of %zu occurrences hit, luck alone hits %.1f; a lift below %.1f could not have been seen",
-			l->hit, l->evaluable, l->hit_by_luck, smallest);
+			"%s%zu of %zu occurrences hit, luck alone hits %.1f; a lift below %.1f could not have been seen",
+			where, l->hit, l->evaluable, l->hit_by_luck, smallest);
 	else
 		verdict_say(f, VERDICT_NO_EVIDENCE,
-			"%zu of %zu occurrences hit, luck alone hits %.1f; a lift of %.1f would have been seen",
-			l->hit, l->evaluable, l->hit_by_luck, smallest);
+			"%s%zu of %zu occurrences hit, luck alone hits %.1f; a lift of %.1f would have been seen",
+			where, l->hit, l->evaluable, l->hit_by_luck, smallest);
 }
 
 void verdict_judge(struct finding *f, const struct analysis *a)
