@@ -37,6 +37,7 @@ static void work_init(struct work *w, const struct run *r)
 	notes_init(&w->notes);
 	causes_init(&w->causes, &w->notes, r);
 	w->input.series = &w->series;
+	w->input.program = "/proc/self/exe";
 	w->input.notes = &w->notes;
 }
 
@@ -186,6 +187,7 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 		if (!zone_open(&w->zone, args->causes.zone, e))
 			return OUTCOME_FAILED;
 		w->input.zone = &w->zone;
+		w->input.zone_name = args->causes.zone;
 	}
 	if (!read_inputs(w, r, ops, args->floor_ns, e) ||
 		!causes_read(&w->causes, &args->causes, w->series.first_ns, w->series.last_ns, e))
@@ -291,8 +293,9 @@ const struct cli_command correlate_command = {
 	.summary = "line spikes up with what else happened",
 	.usage = "correlate INPUT... [--events F.jsonl]... [--schedule F]... [options]",
 	.notes =
-		"INPUT is a capture (.rcap), CSV or JSON lines with t, route, ms and status; '-' is\n"
-		"stdin; or a server: sql:DSN?query=SELECT t, route, ms FROM ... (or table=),\n"
+		"INPUT is a capture (.rcap), a Postgres or access log, CSV or JSON lines with t, route,\n"
+		"ms and status; '-' is stdin; or a server: sql:DSN?query=SELECT t, route, ms FROM ...\n"
+		"(or table=),\n"
 		"clickhouse:URL?query=..., prometheus:URL?query=NAME_bucket&from=-6h&route=LABEL;\n"
 		"docs/formats/remote.md tells the rest. Verdicts: 'lines up', 'suggestive', 'no\n"
 		"evidence' and 'cannot tell'; none of them is a cause: that takes an experiment\n"

@@ -116,6 +116,8 @@ static bool read_any(struct input *in, const char *path, struct unzip *from, str
 	}
 	if (head.n && memchr(head.p, 0, head.n < SNIFF ? head.n : SNIFF))
 		return read_binary(in, path, from, is_file, run, e);
+	if (is_file && input_is_log(head))
+		return input_read_log(in, path, run, e);
 	return input_read_text(in, path, lines, run, e);
 }
 

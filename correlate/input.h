@@ -4,8 +4,9 @@
  * What a file is, is told by its first bytes, gzip, zstd and bzip2 around it too.
  * docs/formats/latencies.md says what lines may look like. Lines that cannot be read are
  * counted, the first is kept for the report; a file without any readable line fails.
- * Packet captures are refused. A file given twice, or copied, is read once. What was
- * odd about the inputs is counted here, and said by input_notes().
+ * Packet captures are refused, logs are captured on the way. A file given twice, or
+ * copied, is read once. What was odd about the inputs is counted here, and said by
+ * input_notes().
  */
 #ifndef REPROD_CORRELATE_INPUT_H
 #define REPROD_CORRELATE_INPUT_H
@@ -27,6 +28,8 @@ struct input {
 	struct notes *notes; /* for what servers say; may be NULL */
 	const char *header_file; /* for servers; NULL: none */
 	const struct zone *zone; /* of local times in CSV and JSON; NULL: they are refused */
+	const char *zone_name; /* the same, for logs */
+	const char *program; /* ours, whose capture reads logs; NULL: they are refused */
 	uint64_t read, bad; /* requests, and lines that are none */
 	uint64_t gap; /* requests with packets missing inside: their latency is doubtful */
 	uint64_t untimed; /* their log told only when they were */

@@ -54,5 +54,10 @@ bool input_read_text(struct input *in, const char *path, struct lines *lines, co
 	struct err *e) MUST_USE;
 bool input_read_capture(
 	struct input *in, const char *path, const struct run *run, struct err *e) MUST_USE;
+/* A Postgres or access log, by its first bytes. It is captured (scrubbed, as always) into
+ * a file that goes away, and that is read: what a log can say is known in one place. */
+bool input_is_log(struct slice head);
+bool input_read_log(
+	struct input *in, const char *path, const struct run *run, struct err *e) MUST_USE;
 
 #endif
