@@ -158,6 +158,7 @@ static bool judge_shift(struct finding *f, const struct analysis *a)
 		f->null = "the share of the capture in which it would have been as near";
 		f->p = fmin(1, fmax((lag + (double)a->bucket_ns / 4e9) / span_s,
 				       1 / (1 + span_s / window)));
+		f->q = fmax(f->q, f->p);
 		f->lag = (struct lag){ lag, lag, lag, (double)(s->end_ns - s->start_ns) / 1e9,
 			false };
 		f->whole.hits[i] = true;
