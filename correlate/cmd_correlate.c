@@ -116,10 +116,11 @@ static enum outcome decide(const struct analysis *a, char *text, size_t size)
 
 	for (size_t i = 0; i < a->finding_count; i++)
 		is_open |= !a->findings[i].metric && a->findings[i].verdict == VERDICT_CANNOT_TELL;
-	/* The traffic is always tested: it alone is no answer unless it lines up. */
-	bool is_only_traffic =
-		a->finding_count == 1 && best->metric && best->verdict != VERDICT_LINES_UP;
-	if (!best || is_only_traffic) {
+	/* The traffic is always tested, and built-in rhythms: they are no answer unless it
+	 * lines up. */
+	bool is_none_given = !a->conditions->count && !(a->metrics && a->metrics->count) &&
+			     (!best || best->verdict != VERDICT_LINES_UP);
+	if (!best || is_none_given) {
 		snprintf(text, size, "%s",
 			a->spiking_count
 				? "spikes were found; no events were given to line them up with"

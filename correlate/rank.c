@@ -6,6 +6,7 @@
 #include "correlate/cover.h"
 #include "correlate/family.h"
 #include "correlate/group.h"
+#include "correlate/rank_rhythm.h"
 #include "correlate/tested.h"
 #include "correlate/verdict.h"
 
@@ -245,7 +246,7 @@ static bool rank(struct analysis *a)
 	set_q(a->findings, a->finding_count);
 	order_by_fit(a);
 	if (a->route_count)
-		ok = ok && judge_conditions(a, accepted) && judge_metrics(a);
+		ok = ok && judge_conditions(a, accepted) && judge_metrics(a) && rank_rhythms(a);
 	for (size_t i = 0; !a->route_count && i < a->finding_count; i++) {
 		a->findings[i].group = i + 1;
 		verdict_say(&a->findings[i], VERDICT_CANNOT_TELL,
@@ -280,7 +281,7 @@ static bool list_findings(struct analysis *a)
 	a->traffic = (struct metric){
 		.id = "traffic", .unit = "1/s", .from_ns = INT64_MIN, .to_ns = INT64_MAX
 	};
-	a->findings = calloc(conditions + metrics + 1, sizeof(*a->findings));
+	a->findings = calloc(conditions + metrics + 1 + RHYTHMS, sizeof(*a->findings));
 	a->synthetic = calloc(metrics + 1, sizeof(*a->synthetic));
 	if (!a->findings || !a->synthetic)
 		return false;
@@ -324,6 +325,7 @@ bool analysis_make(struct analysis *a, const struct series *s,
 		.metrics = metrics,
 		.bucket_ns = bucket_ns,
 		.seed = run->seed };
+	condition_list_init(&a->rhythms);
 	if (tested_open(a, named) && cover_init(a) && test_all(a, run) && rank(a))
 		return true;
 	return err_set(e, ERR_ENV, "out of memory");
@@ -342,5 +344,6 @@ void analysis_free(struct analysis *a)
 	free(a->routes);
 	free(a->findings);
 	free(a->synthetic);
+	condition_list_free(&a->rhythms);
 	*a = (struct analysis){ 0 };
 }

@@ -20,6 +20,7 @@
 #include "correlate/context.h"
 #include "correlate/dose.h"
 #include "correlate/lag.h"
+#include "correlate/rhythm.h"
 #include "correlate/sham.h"
 
 enum verdict { VERDICT_LINES_UP, VERDICT_SUGGESTIVE, VERDICT_NO_EVIDENCE, VERDICT_CANNOT_TELL };
@@ -59,6 +60,7 @@ struct analysis {
 	const struct condition_list *conditions;
 	const struct metric_list *metrics; /* or NULL */
 	struct condition *synthetic; /* of the metrics and the traffic */
+	struct condition_list rhythms; /* built-in: rank_rhythm.h */
 	struct metric traffic; /* only its name: values differ by route */
 	struct tested_route *routes; /* those with spikes first, most time lost first */
 	size_t route_count, spiking_count;

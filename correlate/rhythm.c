@@ -6,7 +6,7 @@ static const struct {
 	const char *name;
 	int64_t period_ns;
 	bool is_fitted;
-} rhythms[] = {
+} rhythms[RHYTHMS] = {
 	{ "hourly", 3600 * NS_PER_S, false },
 	{ "checkpoint_timeout", 300 * NS_PER_S, true },
 	{ "autovacuum_naptime", 60 * NS_PER_S, true },

@@ -16,6 +16,7 @@
 #include "correlate/condition.h"
 #include "correlate/view.h"
 
+#define RHYTHMS 3
 #define RHYTHM_CYCLES_MIN 10
 
 /* Adds them and finishes the list, which must be the caller's own: they are for when no

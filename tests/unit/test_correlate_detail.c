@@ -295,6 +295,44 @@ static void weak_events_in_the_windows_of_a_job_are_no_surer(void **state)
 	world_free(&w);
 }
 
+static const struct finding *rhythm(const struct world *w)
+{
+	for (size_t i = 0; i < w->analysis.finding_count; i++)
+		if (strcmp(w->analysis.findings[i].condition->kind, "rhythm") == 0)
+			return &w->analysis.findings[i];
+	return NULL;
+}
+
+/* Every five minutes something is slow; given: a job that has it, one beside it, or none. */
+static void a_rhythm_that_nobody_gave_is_suggested(void **state)
+{
+	static const double given_at[] = { 0, 40, 190 };
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(given_at); i++) {
+		struct world w;
+		struct slow_job slow = { 300, 40, 12, 0.8, 0.8, 12 };
+
+		world_init(&w, 70);
+		world_play(&w, "GET /a", 2, 3 * 3600, 10, &slow);
+		if (given_at[i] > 0)
+			world_job(&w, "given", 300, given_at[i], 12, 3 * 3600);
+		world_analyse(&w);
+		const struct finding *f = rhythm(&w);
+
+		if (i == 1) {
+			assert_int_equal(world_finding(&w, "job:given")->verdict, VERDICT_LINES_UP);
+			assert_null(f);
+		} else {
+			assert_non_null(f);
+			assert_string_equal(f->condition->id, "rhythm:checkpoint_timeout");
+			assert_int_equal(f->verdict, VERDICT_SUGGESTIVE);
+			assert_non_null(strstr(f->reason, "nobody gave an event for"));
+		}
+		world_free(&w);
+	}
+}
+
 /* A metric that is high whenever it is slow; the traffic is as ever. */
 static void play_queue(struct world *w)
 {
@@ -390,6 +428,7 @@ int main(void)
 		cmocka_unit_test(what_no_window_covers_is_marked),
 		cmocka_unit_test(its_length_is_told_however_few_requests_there_are),
 		cmocka_unit_test(weak_events_are_suggestive_at_most),
+		cmocka_unit_test(a_rhythm_that_nobody_gave_is_suggested),
 		cmocka_unit_test(weak_events_in_the_windows_of_a_job_are_no_surer),
 		cmocka_unit_test(a_metric_lines_up_and_the_traffic_does_not),
 		cmocka_unit_test(a_surge_of_traffic_lines_up),

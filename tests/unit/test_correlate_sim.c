@@ -34,6 +34,22 @@ static void play_clumps(struct world *w, double span)
 	}
 }
 
+/* Some three an hour, at any time. */
+static void play_slow_minutes(struct world *w, double span)
+{
+	double next = world_wait(&w->rng, 1200), until = 0;
+
+	for (double t = 0; t < span; t += world_wait(&w->rng, 3)) {
+		if (t > next) {
+			until = t + 30 + 60 * rng_unit(&w->rng);
+			next = until + world_wait(&w->rng, 1200);
+		}
+		world_add(w, "GET /a", t,
+			world_usual_ms(&w->rng, 5) *
+				(t < until && rng_unit(&w->rng) < 0.5 ? 12 : 1));
+	}
+}
+
 static void forty_innocent_schedules_rarely_line_up(void **state)
 {
 	int runs = world_runs(6), convicted = 0;
@@ -52,6 +68,35 @@ static void forty_innocent_schedules_rarely_line_up(void **state)
 	tell("null captures with anything that lines up", convicted, runs);
 	/* At 5 %, six runs have more than two in one case of 450. */
 	assert_true(convicted <= (runs == 6 ? 2 : runs * 5 / 100 + 1));
+}
+
+/* Nobody gave anything. Clumps of two hours; slow minutes over two days. */
+static void built_in_rhythms_are_rarely_suggested(void **state)
+{
+	int runs = world_runs(4), suggested[2] = { 0 };
+
+	(void)state;
+	for (int i = 0; i < 2 * runs; i++) {
+		struct world w;
+		bool is_long = i >= runs;
+
+		world_init(&w, 9000 + (uint64_t)i);
+		if (is_long)
+			play_slow_minutes(&w, 2 * 86400);
+		else
+			play_clumps(&w, 7200);
+		world_analyse(&w);
+		for (size_t k = 0; k < w.analysis.finding_count; k++)
+			if (strcmp(w.analysis.findings[k].condition->kind, "rhythm") == 0) {
+				suggested[is_long]++;
+				break;
+			}
+		world_free(&w);
+	}
+	tell("null captures of two hours with a built-in rhythm", suggested[0], runs);
+	tell("null captures of two days with a built-in rhythm", suggested[1], runs);
+	for (int k = 0; k < 2; k++)
+		assert_true(suggested[k] <= (runs == 4 ? 2 : runs * 5 / 100 + 1));
 }
 
 /* Spikes come and go with the day, most at 13:00; a daily job at some time of the busy
@@ -276,6 +321,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(forty_innocent_schedules_rarely_line_up),
+		cmocka_unit_test(built_in_rhythms_are_rarely_suggested),
 		cmocka_unit_test(a_daily_job_in_busy_hours_is_rarely_convicted),
 		cmocka_unit_test(a_foreign_hourly_rhythm_is_rarely_taken_for_the_job),
 		cmocka_unit_test(an_hourly_job_biting_half_the_time_is_found),
