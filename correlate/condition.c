@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/clock.h"
+
 enum { MINUTE_S = 60 };
 
 static int64_t lesser(int64_t a, int64_t b)
@@ -63,6 +65,12 @@ struct condition *condition_get(
 	return &list->items[list->count++];
 }
 
+/* A window without an end may be written with one in the year 9999. */
+static int64_t near_ns(int64_t ns)
+{
+	return ns > CLOCK_FAR_NS ? CLOCK_FAR_NS : ns < -CLOCK_FAR_NS ? -CLOCK_FAR_NS : ns;
+}
+
 bool condition_add_time(struct condition *c, int64_t start_ns, int64_t end_ns, bool has_end)
 {
 	if (c->count == CONDITION_TIMES_MAX) {
@@ -80,6 +88,8 @@ bool condition_add_time(struct condition *c, int64_t start_ns, int64_t end_ns, b
 		c->items = grown;
 		c->cap = cap;
 	}
+	start_ns = near_ns(start_ns);
+	end_ns = near_ns(end_ns);
 	c->items[c->count++] = (struct occurrence){ start_ns, end_ns, end_ns, has_end, NAN };
 	return true;
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "core/base/clock.h"
 #include "core/base/proc.h"
 
 enum {
@@ -189,6 +190,14 @@ static bool take_tags(struct reading *g, char *text, struct err *e)
 	return true;
 }
 
+/* Any number may be a file's time. */
+static int64_t wall_ns(int64_t s)
+{
+	const int64_t far_s = CLOCK_FAR_NS / NS_PER_S;
+
+	return (s > far_s ? far_s : s < -far_s ? -far_s : s) * NS_PER_S;
+}
+
 /* When git wrote to the repository last: until then its history is known. */
 static int64_t written_ns(const struct reading *g, const char *file)
 {
@@ -204,7 +213,7 @@ static int64_t written_ns(const struct reading *g, const char *file)
 			buf_addf(&path, "%s/", g->dir);
 		buf_add(&path, output.p, output.n - 1);
 		if (stat(buf_text(&path), &st) == 0)
-			ns = st.st_mtim.tv_sec * NS_PER_S;
+			ns = wall_ns(st.st_mtim.tv_sec);
 	}
 	buf_free(&output);
 	buf_free(&path);

@@ -112,6 +112,8 @@ static bool take_epoch(struct field_clock *c, struct slice text, int64_t *ret_ns
 		return false;
 	/* A double of seconds is exact to some tenths of a microsecond. */
 	v *= (double)epoch_unit(c, v);
+	if (!(fabs(v) <= (double)CLOCK_FAR_NS))
+		return false;
 	*ret_ns = (int64_t)llround(v / 1e3) * NS_PER_US;
 	return true;
 }
@@ -191,23 +193,31 @@ static bool take_local(struct field_clock *c, struct slice text, int64_t *ret_ns
 	return true;
 }
 
-bool field_time(struct field_clock *c, struct slice text, int64_t *ret_ns, struct err *e)
+static bool read_time(struct field_clock *c, struct slice text, int64_t *ret_ns, struct err *e)
 {
 	bool is_dated = text.n >= 19 && text.p[4] == '-' && text.p[7] == '-';
 
-	if (is_dated && take_same_minute(c, text, ret_ns)) {
-		c->last_ns = *ret_ns;
+	if (is_dated && take_same_minute(c, text, ret_ns))
 		return true;
-	}
 	if (is_dated) {
 		if (!take_zoned(text, ret_ns) && !take_local(c, text, ret_ns, e))
 			return false;
 		if (text.p[text.n - 1] == 'Z')
 			keep_minute(c, text);
-	} else if (!take_epoch(c, text, ret_ns)) {
-		return err_set(e, ERR_INPUT, "'%.*s' is not a time",
-			(int)(text.n < 40 ? text.n : 40), text.p ? text.p : "");
+		return true;
 	}
+	return take_epoch(c, text, ret_ns) ||
+	       err_set(e, ERR_INPUT, "'%.*s' is not a time", (int)(text.n < 40 ? text.n : 40),
+		       text.p ? text.p : "");
+}
+
+bool field_time(struct field_clock *c, struct slice text, int64_t *ret_ns, struct err *e)
+{
+	if (!read_time(c, text, ret_ns, e))
+		return false;
+	if (*ret_ns > CLOCK_FAR_NS || *ret_ns < -CLOCK_FAR_NS)
+		return err_set(e, ERR_INPUT, "the time '%.*s' is before 1843 or after 2096",
+			(int)(text.n < 40 ? text.n : 40), text.p);
 	c->last_ns = *ret_ns;
 	return true;
 }

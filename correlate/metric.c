@@ -3,6 +3,8 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "core/base/clock.h"
+
 enum { NAMES_BYTES = 4 << 20 };
 
 void metric_list_init(struct metric_list *list)
@@ -58,7 +60,8 @@ struct metric *metric_get(struct metric_list *list, const char *name, const char
 
 bool metric_add(struct metric_list *list, struct metric *m, int64_t t_ns, double value)
 {
-	if (!isfinite(value) || list->points == METRIC_POINTS_MAX) {
+	if (!isfinite(value) || t_ns > CLOCK_FAR_NS || t_ns < -CLOCK_FAR_NS ||
+		list->points == METRIC_POINTS_MAX) {
 		list->refused++;
 		return false;
 	}
@@ -116,6 +119,7 @@ static int64_t usual_gap(const struct metric_point *points, size_t count)
 	if (gaps) {
 		qsort(gaps, count - 1, sizeof(*gaps), by_length);
 		gap = gaps[(count - 1) / 2];
+		gap = gap < INT64_MAX / METRIC_STALE ? gap : INT64_MAX / METRIC_STALE;
 	}
 	free(gaps);
 	return gap;

@@ -34,6 +34,13 @@ const char *words_range(double v, double low, double high, char text[WORDS_RANGE
 	return text;
 }
 
+/* U+0080 to U+009f: terminals obey them as they obey ESC. */
+static bool is_c1(const char *p, size_t n)
+{
+	return n > 1 && (unsigned char)p[0] == 0xc2 && (unsigned char)p[1] < 0xa0 &&
+	       is_inside(p[1]);
+}
+
 void words_route(struct slice route, size_t max, FILE *to)
 {
 	size_t n = route.n < max ? route.n : max;
@@ -43,6 +50,8 @@ void words_route(struct slice route, size_t max, FILE *to)
 	for (size_t i = 0; i < n; i++) {
 		unsigned char c = (unsigned char)route.p[i];
 
+		if (is_c1(route.p + i, n - i))
+			c = (unsigned char)route.p[++i] & 0x1f;
 		fputc(c < ' ' || c == 0x7f ? ' ' : c, to);
 	}
 	if (n < route.n)

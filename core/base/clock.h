@@ -23,6 +23,9 @@ int64_t clock_real_mono_ns(void);
 /* Sleep to an absolute monotonic instant; false when a signal came first. */
 bool clock_sleep_until(struct clock *c, int64_t mono_ns);
 
+/* Further from 1970 than this (1843 to 2096) no time is used: differences fit. */
+#define CLOCK_FAR_NS INT64_C(4000000000000000000)
+
 #define CLOCK_TEXT_MAX 40
 
 /* RFC 3339 in UTC with as many of 0, 3, 6 or 9 decimals as the value needs,

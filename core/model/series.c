@@ -1,5 +1,6 @@
 #include <stdlib.h>
 
+#include "core/base/clock.h"
 #include "core/model/series_private.h"
 
 enum { SUB_BITS = 6, SUB = 1 << SUB_BITS, PENDING_MAX = 4096 };
@@ -135,6 +136,10 @@ static void keep_top(struct series_route *r, int64_t start_ns, int64_t latency_u
 
 bool series_place(struct series *s, int64_t start_ns, int64_t latency_ns)
 {
+	if (start_ns > CLOCK_FAR_NS || start_ns < -CLOCK_FAR_NS) {
+		s->refused++;
+		return false;
+	}
 	if (!s->has_origin) {
 		s->origin_ns = series_floor_div(start_ns, 60 * NS_PER_S) * 60 * NS_PER_S;
 		s->has_origin = true;
