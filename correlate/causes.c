@@ -54,7 +54,7 @@ static bool read_metric_file(struct causes *c, const char *path, struct err *e)
 	struct reach *reach = reach_add(&c->reaches, path, "metrics");
 	struct metric_counts counts;
 
-	if (!metric_read(&c->metrics, path, c->zone, &counts, e))
+	if (!metric_read(&c->metrics, path, c->zone, c->run, &counts, e))
 		return false;
 	reach->read = counts.read;
 	reach->bad = counts.bad;

@@ -421,6 +421,7 @@ bool events_read(struct events *ev, const char *spec, struct err *e)
 	t = textlines_open(path, e);
 	if (!t)
 		return false;
+	textlines_obey(t, ev->o.run);
 	bool ok = read_lines(ev, forced, t, e);
 	textlines_close(t);
 	return ok;

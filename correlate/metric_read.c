@@ -184,7 +184,7 @@ static bool read_lines(
 	}
 	f->counts->is_cut = textlines_was_cut(lines);
 	finish(f);
-	if (step == STEP_FAIL || f->counts->read)
+	if (step == STEP_FAIL || f->counts->read || textlines_was_stopped(lines))
 		return step != STEP_FAIL;
 	if (f->counts->first_bad.kind) {
 		*e = f->counts->first_bad;
@@ -196,7 +196,7 @@ static bool read_lines(
 }
 
 bool metric_read(struct metric_list *list, const char *path, const char *zone,
-	struct metric_counts *ret, struct err *e)
+	const struct run *run, struct metric_counts *ret, struct err *e)
 {
 	struct metric_file *f = calloc(1, sizeof(*f));
 	struct zone local = { 0 };
@@ -208,7 +208,11 @@ bool metric_read(struct metric_list *list, const char *path, const char *zone,
 	*f = (struct metric_file){ .list = list, .counts = ret };
 	bool ok = !zone || zone_open(&local, zone, e);
 	f->clock.zone = zone ? &local : NULL;
-	ok = ok && (lines = textlines_open(path, e)) && read_lines(f, lines, path, e);
+	ok = ok && (lines = textlines_open(path, e));
+	if (ok) {
+		textlines_obey(lines, run);
+		ok = read_lines(f, lines, path, e);
+	}
 	textlines_close(lines);
 	zone_close(&local);
 	free(f);

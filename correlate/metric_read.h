@@ -11,6 +11,7 @@
 #define REPROD_CORRELATE_METRIC_READ_H
 
 #include "core/base/err.h"
+#include "core/base/run.h"
 #include "correlate/metric.h"
 
 struct metric_counts {
@@ -26,6 +27,6 @@ struct metric_counts {
 
 /* zone: of times without one; NULL: they are refused. "-" is stdin. */
 bool metric_read(struct metric_list *list, const char *path, const char *zone,
-	struct metric_counts *ret, struct err *e) MUST_USE;
+	const struct run *run, struct metric_counts *ret, struct err *e) MUST_USE;
 
 #endif

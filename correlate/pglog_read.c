@@ -374,6 +374,7 @@ static bool read_file(struct reader *r, const char *path, struct err *e)
 
 	if (!t)
 		return false;
+	textlines_obey(t, r->o->run);
 	r->path = path;
 	r->reach = reach_add(r->o->reaches, path, "postgres log");
 	r->events->source = reach_index(r->o->reaches, r->reach);

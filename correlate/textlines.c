@@ -14,16 +14,26 @@ enum { FIRST_BYTES = 256 << 10, READ_BYTES = 256 << 10 };
 struct textlines {
 	int fd;
 	struct unzip *unzip;
+	const struct run *run; /* or NULL */
 	struct buf bytes;
 	size_t at, searched; /* taken; no newline up to here */
 	uint64_t number;
 	bool is_own_fd, is_end, is_skipping;
 };
 
+bool textlines_was_stopped(const struct textlines *t)
+{
+	return t->run && run_stopped(t->run);
+}
+
 static bool read_more(struct textlines *t, struct err *e)
 {
 	size_t n = 0;
 
+	if (textlines_was_stopped(t)) {
+		t->is_end = true;
+		return true;
+	}
 	if (t->at) {
 		buf_eat(&t->bytes, t->at);
 		t->searched -= t->at;
@@ -95,6 +105,11 @@ void textlines_close(struct textlines *t)
 		close(t->fd);
 	buf_free(&t->bytes);
 	free(t);
+}
+
+void textlines_obey(struct textlines *t, const struct run *run)
+{
+	t->run = run;
 }
 
 struct slice textlines_first(const struct textlines *t)

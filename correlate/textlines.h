@@ -10,6 +10,7 @@
 
 #include "core/base/buf.h"
 #include "core/base/err.h"
+#include "core/base/run.h"
 
 #define TEXTLINES_MAX (64 << 20)
 
@@ -19,6 +20,9 @@ struct textlines;
 struct textlines *textlines_open(const char *path, struct err *e);
 /* What is there before the first line was taken: up to 256 KiB. */
 struct slice textlines_first(const struct textlines *t);
+/* The lines end when run is to stop, also within one without an end. */
+void textlines_obey(struct textlines *t, const struct run *run);
+bool textlines_was_stopped(const struct textlines *t);
 /* ITEM, END, FAIL. */
 enum step textlines_next(struct textlines *t, struct slice *ret, struct err *e);
 /* Of the line that was given last, from 1. */

@@ -1,5 +1,7 @@
 #include "core/base/err.h"
 
+#include <errno.h>
+
 PRINTF_LIKE(3, 0)
 static void set_text(char *to, size_t size, const char *fmt, va_list ap)
 {
@@ -35,7 +37,8 @@ bool err_os(struct err *e, enum err_kind kind, int os_errno, const char *fmt, ..
 {
 	va_list ap;
 
-	e->kind = kind;
+	/* Signals that are caught ask to stop; nothing is wrong with what was waited for. */
+	e->kind = os_errno == EINTR ? ERR_INTERRUPTED : kind;
 	e->os_errno = os_errno;
 	e->where[0] = '\0';
 	e->hint[0] = '\0';

@@ -44,8 +44,6 @@ bool file_read(const char *path, size_t max_bytes, struct buf *into, struct err 
 			return err_set(
 				e, ERR_INPUT, "'%s' does not fit in the memory given to it", path);
 		ssize_t n = read(fd, p, 64 * 1024);
-		if (n < 0 && errno == EINTR)
-			continue;
 		if (n < 0)
 			return err_os(e, ERR_ENV, errno, "could not read '%s'", path);
 		into->n += (size_t)n;

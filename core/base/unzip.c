@@ -53,8 +53,7 @@ static bool fill(struct unzip *u, struct err *e)
 	while (!u->is_end && u->n < sizeof(u->in)) {
 		ssize_t n = read(u->fd, u->in + u->n, sizeof(u->in) - u->n);
 
-		if (n < 0 && errno == EINTR)
-			continue;
+		/* Also when interrupted: signals ask to stop, and a pipe may never give more. */
 		if (n < 0)
 			return err_os(e, ERR_INPUT, errno, "could not read");
 		u->is_end = n == 0;

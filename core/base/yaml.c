@@ -5,7 +5,22 @@
 
 struct yaml_stream {
 	yaml_parser_t parser;
+	bool is_too_deep;
 };
+
+/* Brackets of texts and comments count, too: they seldom stay open. */
+static bool opens_too_many(struct slice text)
+{
+	size_t open = 0;
+
+	for (size_t i = 0; i < text.n && open <= YAML_OPEN_MAX; i++) {
+		if (text.p[i] == '[' || text.p[i] == '{')
+			open++;
+		else if (open && (text.p[i] == ']' || text.p[i] == '}'))
+			open--;
+	}
+	return open > YAML_OPEN_MAX;
+}
 
 struct yaml_stream *yaml_open(struct slice text)
 {
@@ -15,6 +30,7 @@ struct yaml_stream *yaml_open(struct slice text)
 		free(y);
 		return NULL;
 	}
+	y->is_too_deep = opens_too_many(text);
 	yaml_parser_set_input_string(
 		&y->parser, (const unsigned char *)(text.n ? text.p : ""), text.n);
 	return y;
@@ -139,6 +155,10 @@ enum step yaml_next(struct yaml_stream *y, struct json **ret, struct err *e)
 	yaml_document_t document;
 
 	*ret = NULL;
+	if (y->is_too_deep) {
+		err_set(e, ERR_INPUT, "more than %d brackets are open at once", YAML_OPEN_MAX);
+		return STEP_FAIL;
+	}
 	if (!yaml_parser_load(&y->parser, &document)) {
 		err_set(e, ERR_INPUT, "%s", y->parser.problem ? y->parser.problem : "no YAML");
 		err_in(e, "line %zu", y->parser.problem_mark.line + 1);

@@ -4,7 +4,8 @@
  * Each document of a stream becomes one struct json: maps, lists and texts; of plain
  * scalars true, false, null and whole numbers have their types (YAML 1.2, core schema).
  * Aliases are copied. A document of more than YAML_NODES_MAX values, aliases counted
- * out, or deeper than YAML_DEPTH_MAX is refused.
+ * out, or deeper than YAML_DEPTH_MAX is refused, and so is a text with more than
+ * YAML_OPEN_MAX brackets open at once: libyaml takes a square of their number.
  */
 #ifndef REPROD_YAML_H
 #define REPROD_YAML_H
@@ -13,6 +14,7 @@
 
 #define YAML_NODES_MAX 1000000
 #define YAML_DEPTH_MAX 64
+#define YAML_OPEN_MAX 1000
 
 struct yaml_stream;
 
