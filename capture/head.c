@@ -27,6 +27,13 @@ static struct json *server_json(const struct wire_server *s, const struct json *
 	return j;
 }
 
+/* Which it is shows while the capture goes on: a Postgres server goes before HTTP's, for
+ * replay must know which database it may not touch. */
+static const struct wire_server *first_server(const struct head_facts *f)
+{
+	return f->servers && f->servers->count ? &f->servers->items[0] : f->server;
+}
+
 /* Where there are several, as merge has them: replay must refuse every one of them. */
 static void set_servers(struct json *j, const struct head_facts *f)
 {
@@ -125,7 +132,7 @@ struct json *head_json(const struct head_facts *f)
 	json_set(j, "sources", f->sources ? json_copy(f->sources) : json_array());
 	set_time_or_null(j, "start", f->start_ns);
 	set_time_or_null(j, "end", f->end_ns);
-	json_set(j, "server", server_json(f->server, f->identity));
+	json_set(j, "server", server_json(first_server(f), f->identity));
 	set_servers(j, f);
 	json_set_int(clock, "fineness_ns", f->fineness_ns);
 	json_set_text(clock, "kind", f->clock_kind);

@@ -14,7 +14,7 @@ struct head_facts {
 	const struct policy *policy;
 	const struct token_key *key;
 	const struct ledger *ledger;
-	const struct wire_server *server;
+	const struct wire_server *server; /* where none of Postgres was heard */
 	const struct wire_servers *servers; /* of Postgres, or NULL */
 	struct json *sources; /* list of {kind, name} */
 	struct json *audit; /* live captures only, or NULL */

@@ -19,6 +19,7 @@ refused() { # FILE ADDRESS PORT
 	is $? 5 "$1: replay refuses $2:$3" || diag <err
 	like "$(cat err)" "the target is the captured server itself" "as the captured one"
 }
+refused one.rcap 10.0.0.2 5432
 for f in all.rcap both.rcap; do
 	refused $f 10.0.0.2 5432
 	refused $f 10.0.0.3 5432
