@@ -24,6 +24,8 @@ at_exit 'kill $nginx 2>/dev/null'
 url=http://127.0.0.1:$port
 answers() { curl -s -o /dev/null --max-time 1 "$url/users"; }
 wait_until 10 answers || bail "nginx did not start"
+# A request is logged after its answer: not one of those that count.
+wait_until 10 test -s access.log || bail "nginx logs nothing"
 : >access.log
 tcpdump_start all.pcap "$port" || bail "tcpdump did not start"
 for _ in 1 2 3; do
