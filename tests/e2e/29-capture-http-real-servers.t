@@ -32,6 +32,7 @@ trap 'kill $nginx $nghttpd 2>/dev/null' EXIT
 answers() { curl -s -o /dev/null --max-time 1 "$@"; }
 wait_until 10 answers "http://127.0.0.1:$one/users" || bail "nginx did not start"
 wait_until 10 answers --http2-prior-knowledge "http://127.0.0.1:$c/users" || bail "nghttpd did not start"
+wait_until 10 test -s access.log || bail "nginx logs nothing"
 : >access.log
 
 tcpdump -i lo -s0 -U --immediate-mode -B 65536 -Z "$(id -un)" -w all.pcap \
