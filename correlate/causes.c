@@ -123,7 +123,7 @@ static bool read_events(struct causes *c, const struct cause_files *files, struc
 static bool read_schedules(struct causes *c, const char *dialect, const char *file, struct err *e)
 {
 	const struct schedule_target target = { &c->conditions, &c->reaches, c->notes, c->zone,
-		c->first_ns, c->last_ns };
+		c->first_ns, c->last_ns, c->run };
 
 	return schedule_read(&target, dialect, file, e);
 }

@@ -11,6 +11,7 @@
 #ifndef REPROD_CORRELATE_SCHEDULE_H
 #define REPROD_CORRELATE_SCHEDULE_H
 
+#include "core/base/run.h"
 #include "correlate/condition.h"
 #include "correlate/notes.h"
 #include "correlate/reach.h"
@@ -21,6 +22,7 @@ struct schedule_target {
 	struct notes *notes;
 	const char *zone; /* of whatever names none; NULL: UTC is assumed and said */
 	int64_t first_ns, last_ns;
+	const struct run *run; /* its stop ends an expansion; NULL: nothing does */
 };
 
 /* False when nothing of it could be read. dialect is "cron", ... or NULL: told by the name

@@ -10,6 +10,9 @@ static const int64_t us_per_day = INT64_C(86400000000);
 
 /* The timer is asked from before the capture on, as it has been running: its answer for an
  * hour that occurs twice depends on where the search begins. */
+/* A timer of each second over two days is a sixth of this. */
+enum { STEPS_MAX = 1 << 20 };
+
 static void run_calendar(struct schedule_loader *l, const struct timer_unit *t,
 	const struct oncalendar *c, const struct zone *zone)
 {
@@ -19,10 +22,17 @@ static void run_calendar(struct schedule_loader *l, const struct timer_unit *t,
 
 	us = l->to->first_ns / 1000 - 2 * us_per_day - late_us;
 	us = us < 0 ? 0 : us;
-	while (us * 1000 <= l->to->last_ns &&
-		(answer = oncalendar_next(c, zone, us, &us)) == CALENDAR_TIME)
-		if (!schedule_emit_ns(l, us * 1000, (us + late_us) * 1000))
+	for (size_t steps = 0; us * 1000 <= l->to->last_ns; steps++) {
+		if ((answer = oncalendar_next(c, zone, us, &us)) != CALENDAR_TIME)
+			break;
+		if (steps == STEPS_MAX)
+			notes_lack(l->to->notes,
+				"'%s' of '%s' comes too often: its later times were left out",
+				l->into->name, l->path);
+		if (steps == STEPS_MAX || (l->to->run && run_stopped(l->to->run)) ||
+			!schedule_emit_ns(l, us * 1000, (us + late_us) * 1000))
 			return;
+	}
 	if (answer == CALENDAR_STUCK)
 		notes_add(l->to->notes,
 			"'%s' of '%s': systemd 252 fails this timer after %s (an endless loop at a change of the clock)",

@@ -169,13 +169,28 @@ static void add_item(struct reading *r, const struct item *i)
 		r->bits |= UINT64_C(1) << v;
 }
 
+bool cron_word_is_plain(struct slice word)
+{
+	size_t letters = 0;
+
+	for (size_t i = 0; i < word.n; i++) {
+		char c = word.p[i];
+		bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+
+		letters = is_letter ? letters + 1 : 0;
+		if (letters > 3 || (!is_letter && !(c && strchr("0123456789*,-/~?#$", c))))
+			return false;
+	}
+	return word.n <= 40;
+}
+
 static bool refuse(struct slice word, const struct reading *r, struct err *e)
 {
-	int n = (int)(word.n < 40 ? word.n : 40);
-
-	if (!n)
+	if (!word.n)
 		return err_set(e, ERR_INPUT, "no %s: a schedule has five fields", r->field->name);
-	return err_set(e, ERR_INPUT, "'%.*s' is not a %s", n, word.p, r->field->name);
+	if (!cron_word_is_plain(word))
+		return err_set(e, ERR_INPUT, "the %s is none", r->field->name);
+	return err_set(e, ERR_INPUT, "'%.*s' is not a %s", (int)word.n, word.p, r->field->name);
 }
 
 static bool parse_field(struct slice word, struct reading *r, struct err *e)

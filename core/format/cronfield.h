@@ -33,5 +33,8 @@ bool cron_fields_word(struct slice word, struct cron_fields *ret) MUST_USE;
 /* With both day fields restricted either suffices, with a star in one both must fit. */
 bool cron_fields_fit_day(const struct cron_fields *f, int64_t days);
 struct slice cron_next_word(struct slice *text);
+/* May a word that is no field be shown? Not when it may be of a command, which may hold
+ * secrets: words with four letters in a row, or with signs that no schedule has. */
+bool cron_word_is_plain(struct slice word);
 
 #endif

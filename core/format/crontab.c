@@ -84,8 +84,7 @@ static bool parse_schedule(struct slice *text, struct crontab_line *line, struct
 	*text = rest;
 	line->is_reboot = slice_is(word, "@reboot");
 	return line->is_reboot || cron_fields_word(word, &line->fields) ||
-	       err_set(e, ERR_INPUT, "unknown word '%.*s'", (int)(word.n < 40 ? word.n : 40),
-		       word.p);
+	       err_set(e, ERR_INPUT, "unknown '@' word");
 }
 
 static bool name_line(

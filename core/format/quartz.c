@@ -191,8 +191,11 @@ bool quartz_parse(struct slice text, struct quartz *q, struct err *e)
 			q->is_by_weekday |= i == DOM;
 			questions++;
 		} else if (!read_field(word.n ? word : SLICE("*"), i, q)) {
-			return err_set(e, ERR_INPUT, "'%.*s' is not a %s of Quartz's",
-				(int)(word.n < 40 ? word.n : 40), word.p, fields[i].name);
+			bool is_plain = cron_word_is_plain(word);
+
+			return err_set(e, ERR_INPUT, "%s%.*s%s is not a %s of Quartz's",
+				is_plain ? "'" : "a word", is_plain ? (int)word.n : 0, word.p,
+				is_plain ? "'" : "", fields[i].name);
 		}
 	}
 	if (questions != 1)

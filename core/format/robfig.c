@@ -77,8 +77,7 @@ bool robfig_parse(struct slice text, struct arena *arena, struct robfig *ret, st
 	if (word.n && *word.p == '@') {
 		if (cron_fields_word(word, &ret->fields) && !cron_next_word(&rest).n)
 			return true;
-		return err_set(e, ERR_INPUT, "unknown word '%.*s'",
-			(int)(word.n < 40 ? word.n : 40), word.p);
+		return err_set(e, ERR_INPUT, "unknown '@' word");
 	}
 	if (!cron_fields_parse(CRON_ROBFIG, &text, &ret->fields, e))
 		return false;

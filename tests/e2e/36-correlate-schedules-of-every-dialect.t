@@ -109,4 +109,15 @@ is $? 3 "a file that is not there is bad input"
 "$REPROD" correlate slow.csv --schedule crontab --zone Mars/Base >/dev/null 2>err
 is $? 2 "an unknown zone is a usage error"
 
+# A crontab taken for something else: none of a command's words is told.
+printf '%s\n' '5 * * * * /opt/x --password=hunter2 --token hunter2' >secret
+for dialect in quartz systemd pg_cron kubernetes cron; do
+	"$REPROD" correlate slow.csv --schedule $dialect:secret >out 2>&1
+	unlike "$(cat out)" hunter2 "$dialect: a crontab read as that tells no secret"
+done
+printf '[Timer]\nOnCalendar=*-*-* *:*:0/0.000001\nUnit=x.service\n' >often.timer
+timeout 20 "$REPROD" correlate slow.csv --schedule often.timer >out 2>&1
+[ $? -ne 124 ]
+ok $? "a timer of each microsecond ends"
+
 done_testing

@@ -43,7 +43,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	condition_list_init(&list);
 	notes_init(&notes);
 	const struct schedule_target to = { &list, &reaches, &notes, "America/Santiago",
-		INT64_C(1788652800) * NS_PER_S, INT64_C(1788700000) * NS_PER_S };
+		INT64_C(1788652800) * NS_PER_S, INT64_C(1788700000) * NS_PER_S, NULL };
 	struct schedule_loader l = { .to = &to, .path = "fuzz", .dialect = dialects[which] };
 	l.reach = reach_add(&reaches, "fuzz", dialects[which]);
 	struct slice text = { (const char *)data + 1, size - 1 };

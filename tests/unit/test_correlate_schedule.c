@@ -45,7 +45,7 @@ static void load(struct fixture *f, const char *name, const char *text, const ch
 	snprintf(
 		given, sizeof(given), "%.*s%s", colon ? (int)(colon - name + 1) : 0, name, f->file);
 	const struct schedule_target target = { &f->list, &f->reaches, &f->notes, zone, at(from),
-		at(to) };
+		at(to), NULL };
 	f->is_read = schedule_read(&target, NULL, given, &f->e);
 	unlink(f->file);
 	rmdir(f->folder);
