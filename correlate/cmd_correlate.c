@@ -3,6 +3,7 @@
 
 #include "core/base/clock.h"
 #include "core/base/file.h"
+#include "core/base/quantile.h"
 #include "correlate/causes.h"
 #include "correlate/cmd_watch.h"
 #include "correlate/correlate.h"
@@ -172,6 +173,24 @@ static bool print(const struct report *report, const struct correlate_args *args
 	return true;
 }
 
+/* What the data asks for, unless told; far from it spikes are diluted or starved. */
+static int64_t bucket_of(struct work *w, const struct correlate_args *args)
+{
+	int64_t fit_ns = analysis_bucket(&w->series, &w->causes.conditions, w->input.has_packets);
+	char told[CLOCK_TEXT_MAX], fit[CLOCK_TEXT_MAX];
+
+	if (!args->bucket_ns)
+		return fit_ns;
+	if (w->series.requests < QUANTILE_P99_MIN)
+		return args->bucket_ns;
+	if (args->bucket_ns > 8 * fit_ns || 8 * args->bucket_ns < fit_ns)
+		notes_add(&w->notes,
+			"--bucket %s is far from the %s that this traffic and its conditions ask for: spikes may be missed",
+			clock_duration_text(args->bucket_ns, told),
+			clock_duration_text(fit_ns, fit));
+	return args->bucket_ns;
+}
+
 static enum outcome correlate(struct work *w, struct run *r, const struct correlate_args *args,
 	struct cli_operands ops, struct err *e)
 {
@@ -197,9 +216,7 @@ static enum outcome correlate(struct work *w, struct run *r, const struct correl
 		err_set(e, ERR_USAGE, "no route contains '%.200s'", args->route);
 		return OUTCOME_FAILED;
 	}
-	int64_t bucket_ns = args->bucket_ns ? args->bucket_ns
-					    : analysis_bucket(&w->series, &w->causes.conditions,
-						      w->input.has_packets);
+	int64_t bucket_ns = bucket_of(w, args);
 	if (!analysis_make(&w->analysis, &w->series, &w->causes.conditions, &w->causes.metrics,
 		    named, bucket_ns, r, e))
 		return OUTCOME_FAILED;

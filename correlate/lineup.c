@@ -70,6 +70,7 @@ static void place_windows(
 	struct lineup *l, const struct view *v, const struct view *full, const struct condition *c)
 {
 	const struct series *s = full->series;
+	int64_t end = full->first_tick + (int64_t)full->ticks;
 
 	l->seen = seen_of(full, c);
 	for (size_t i = 0; i < c->count; i++) {
@@ -79,11 +80,14 @@ static void place_windows(
 		if (!is_between(o, s->first_ns, s->last_ns))
 			continue;
 		l->inside++;
-		if (!is_between(o, c->from_ns, c->to_ns) ||
+		/* The source must have known of it; what it did is in the traffic. */
+		if (o->start_ns < c->from_ns || o->start_ns > c->to_ns ||
 			!shuffle_is_observed(full, l->spans[i])) {
 			l->unobserved++;
 			continue;
 		}
+		if (l->spans[i].to_tick > l->seen.to_tick)
+			l->seen.to_tick = l->spans[i].to_tick < end ? l->spans[i].to_tick : end;
 		double n = view_sum(v, l->spans[i]).n, all = view_sum(full, l->spans[i]).n;
 
 		/* One without requests is no hit, and counts for the luck of the others. */

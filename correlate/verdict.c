@@ -4,6 +4,8 @@
 #include <stdio.h>
 
 static const double lift_min = 1.5, visible_lift = 3, material = 0.05;
+static const int64_t burst_gap_ns = 10 * NS_PER_S;
+static const double burst_share = 0.02; /* a fifth of a capture full of turns */
 
 const char *verdict_text(enum verdict v)
 {
@@ -47,6 +49,15 @@ void verdict_say(struct finding *f, enum verdict v, const char *fmt, ...)
 	va_end(ap);
 }
 
+/* Windows follow the usual gap: that short, and without a rhythm that goes on through
+ * the capture, they hold nothing of what an occurrence does, and a shift by half a gap
+ * moves nothing. */
+static bool is_burst(const struct condition *c, const struct lineup *l)
+{
+	return c->period_ns > 0 && c->period_ns < burst_gap_ns &&
+	       (!c->is_regular || l->share < burst_share);
+}
+
 /* What is told when the test was no success: could it have been one? */
 void verdict_say_nothing(struct finding *f, const struct lineup *l)
 {
@@ -61,6 +72,10 @@ void verdict_say_nothing(struct finding *f, const struct lineup *l)
 			!l->inside                   ? "no occurrence inside the capture"
 			: l->unobserved == l->inside ? "it falls in time that nobody watched"
 						     : "no requests in its windows");
+	else if (is_burst(f->condition, l))
+		verdict_say(f, VERDICT_CANNOT_TELL,
+			"its times come in bursts, %.2g s apart: too close to judge them one by one",
+			(double)f->condition->period_ns / 1e9);
 	else if (l->evaluable < VERDICT_HITS_MIN && isnan(smallest))
 		verdict_say(f, VERDICT_CANNOT_TELL,
 			"only %zu of its occurrences can be judged, three are needed",

@@ -59,6 +59,45 @@ static void a_job_wholly_beyond_its_reach_cannot_be_told(void **state)
 	world_free(&w);
 }
 
+/* A log's last line is no end of what its last event did. */
+static void the_last_event_of_a_reach_is_judged(void **state)
+{
+	struct world w;
+
+	(void)state;
+	world_init(&w, 3);
+	play_loads(&w, 1);
+	world_job(&w, "load", 600, 100, 20, span);
+	condition(&w, "load")->to_ns = world_ns(4301);
+	world_analyse(&w);
+	const struct finding *f = world_finding(&w, "job:load");
+	assert_int_equal(f->whole.evaluable, 8);
+	assert_int_equal(f->whole.unobserved, 4);
+	assert_int_equal(f->whole.hit, 8);
+	world_free(&w);
+}
+
+/* Ten lines of one moment, a third of a second apart, and none for hours. */
+static void a_burst_is_not_acquitted(void **state)
+{
+	struct slow_job slow = { 600, 100, 20, 1, 0.7, 12 };
+	struct world w;
+
+	(void)state;
+	world_init(&w, 4);
+	world_play(&w, "GET /a", 20, span, 10, &slow);
+	for (int i = 0; i < 10; i++) {
+		double at = 3000 + 0.36 * i + (i > 5 ? 40 : 0);
+
+		world_event(&w, "temp", "files", at, at);
+	}
+	world_analyse(&w);
+	const struct finding *f = world_finding(&w, "temp:files");
+	assert_int_equal(f->verdict, VERDICT_CANNOT_TELL);
+	assert_non_null(strstr(f->reason, "bursts"));
+	world_free(&w);
+}
+
 static void occurrences_in_a_gap_are_not_judged(void **state)
 {
 	struct world w;
@@ -419,6 +458,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(occurrences_beyond_the_reach_are_no_evidence),
 		cmocka_unit_test(a_job_wholly_beyond_its_reach_cannot_be_told),
+		cmocka_unit_test(the_last_event_of_a_reach_is_judged),
+		cmocka_unit_test(a_burst_is_not_acquitted),
 		cmocka_unit_test(occurrences_in_a_gap_are_not_judged),
 		cmocka_unit_test(more_dose_is_seen_to_be_slower),
 		cmocka_unit_test(a_dose_without_response_is_told_apart),
