@@ -182,8 +182,8 @@ bool lag_measure(struct lag *ret, const struct view *v, const struct condition *
 	ret->lag_s = lag < 0 && lag >= -slack ? 0 : lag;
 	if (ret->low_s > ret->lag_s)
 		ret->low_s = ret->lag_s;
-	if (ret->high_s < ret->lag_s)
-		ret->high_s = ret->lag_s;
+	/* Where within its bin the onset lies is not known. */
+	ret->high_s = fmax(ret->high_s, ret->lag_s) + tick_s * (double)e.width_ticks;
 	ret->duration_s = duration(v, c, l, ret->lag_s);
 	free(e.rows);
 	return true;
