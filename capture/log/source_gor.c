@@ -330,7 +330,7 @@ static bool read_unzip(struct source_gor *s, struct unzip *u, struct err *e)
 
 		if (!to)
 			return err_set(e, ERR_ENV, "out of memory");
-		step = unzip_read(u, to, READ_BYTES, &n, e);
+		step = unzip_read_or_stop(u, to, READ_BYTES, &n, e);
 		if (step == STEP_FAIL)
 			return false;
 		s->bytes.n += step == STEP_ITEM ? n : 0;

@@ -31,7 +31,7 @@ static bool read_more(struct source_lines *l, struct err *e)
 		l->searched -= l->at;
 		l->at = 0;
 	}
-	switch (unzip_read(l->unzip, l->bytes + l->n, READ_BYTES, &n, e)) {
+	switch (unzip_read_or_stop(l->unzip, l->bytes + l->n, READ_BYTES, &n, e)) {
 	case STEP_ITEM:
 		l->n += n;
 		l->total += n;

@@ -444,7 +444,7 @@ static bool read_more(struct source_pglog *s, struct reading *r, struct err *e)
 
 	if (!to)
 		return err_set(e, ERR_ENV, "out of memory");
-	switch (unzip_read(r->unzip, to, room, &n, e)) {
+	switch (unzip_read_or_stop(r->unzip, to, room, &n, e)) {
 	case STEP_ITEM:
 		s->bytes.n += n;
 		r->done += (double)n;

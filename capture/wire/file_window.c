@@ -46,7 +46,7 @@ void file_window_close(struct file_window *w)
 
 static enum step read_zipped(struct file_window *w, size_t *ret_n, struct err *e)
 {
-	enum step step = unzip_read(w->unzip, (char *)w->bytes + w->end, READ_N, ret_n, e);
+	enum step step = unzip_read_or_stop(w->unzip, (char *)w->bytes + w->end, READ_N, ret_n, e);
 
 	if (step == STEP_END)
 		unzip_was_cut(w->unzip, &w->cut);

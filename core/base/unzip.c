@@ -128,6 +128,16 @@ const char *unzip_name(const struct unzip *u)
 	return names[u->kind];
 }
 
+enum step unzip_read_or_stop(struct unzip *u, char *to, size_t room, size_t *ret_n, struct err *e)
+{
+	enum step step = unzip_read(u, to, room, ret_n, e);
+
+	if (step != STEP_FAIL || e->kind != ERR_INTERRUPTED)
+		return step;
+	*e = (struct err){ 0 };
+	return STEP_END;
+}
+
 bool unzip_was_cut(const struct unzip *u, const char **ret_why)
 {
 	*ret_why = u->cut;

@@ -23,6 +23,9 @@ const char *unzip_detect(struct slice first_bytes);
 struct unzip *unzip_open(int fd, struct err *e);
 /* ITEM: *ret_n bytes, at least one, are at to. END; FAIL: the file cannot be read. */
 enum step unzip_read(struct unzip *u, char *to, size_t room, size_t *ret_n, struct err *e);
+/* The same, but a signal that ends the wait for a silent pipe is the END: what came
+ * before it is kept. */
+enum step unzip_read_or_stop(struct unzip *u, char *to, size_t room, size_t *ret_n, struct err *e);
 /* The stream ended too early or is damaged; says where in words. */
 bool unzip_was_cut(const struct unzip *u, const char **ret_why);
 const char *unzip_name(const struct unzip *u); /* as unzip_detect() */
