@@ -17,9 +17,10 @@ perl -e 'for my $i (0 .. 299) {
 	printf qq(2026-11-30 %02d:%02d:%02d.500 UTC [77] LOG:  duration: 5.000 ms  statement: select 1\n), @g[2, 1, 0];
 }' >server.log
 
-waits_for_more() { # PID: it has slept in its read of the pipe for a while
+# It has slept for longer than it looks for the first bytes of a format.
+waits_for_more() { # PID
 	local i
-	for i in 1 2 3 4 5 6; do
+	for ((i = 0; i < 30; i++)); do
 		[ "$(awk '{ print $3 }' "/proc/$1/stat")" = S ] || return 1
 		sleep 0.05
 	done
@@ -30,7 +31,7 @@ interrupted() { # FILE REQUESTS
 	local pid=$! status
 	exec 9>pipe
 	cat "$1" >&9
-	wait_until 10 waits_for_more $pid
+	wait_until 20 waits_for_more $pid
 	kill -TERM $pid
 	wait $pid
 	status=$?
