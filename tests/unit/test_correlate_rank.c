@@ -219,7 +219,7 @@ static void the_route_that_it_slows_is_named_among_restless_ones(void **state)
 
 		world_init(&w, 900 + seed);
 		for (int r = 0; r < 12; r++) {
-			char name[16];
+			char name[24];
 
 			snprintf(name, sizeof(name), "GET /r%d", r);
 			play_restless(&w, name, span, 30);
