@@ -29,7 +29,8 @@ like "$(cat err)" 'standard input: packet [0-9]*: the compressed stream ends too
 
 # 300 MB of zeros in 1.3 MB behind some packets: memory is bounded, and it ends.
 { cat a.pcap; head -c 300000000 /dev/zero; } | gzip -1 >bomb.gz
-( ulimit -v 250000; exec timeout 60 "$REPROD" capture -q --key key bomb.gz -o bomb.rcap ) >out 2>err
+# A sanitizer reserves terabytes of addresses: there only the end is judged.
+( grep -qa __asan_init "$REPROD" || ulimit -v 250000; exec timeout 60 "$REPROD" capture -q --key key bomb.gz -o bomb.rcap ) >out 2>err
 code=$?
 [ $code -eq 0 ] || [ $code -eq 3 ]
 ok $? "a gzip bomb ends" || { echo $code; diag <err; }
