@@ -55,9 +55,13 @@ static bool peek_stdin(char *to, size_t room, size_t *ret_n, struct err *e)
 	int64_t until_ns = clock_real_mono_ns() + NS_PER_S;
 	ssize_t n;
 
+	errno = 0;
 	if (fstat(STDIN_FILENO, &st) != 0)
 		return err_os(e, ERR_INPUT, errno, "could not read standard input");
 	do {
+		/* A signal in the look before: nobody would hear it in the read to come. */
+		if (errno == EINTR)
+			return err_set(e, ERR_INTERRUPTED, "interrupted");
 		n = peek_once(STDIN_FILENO, &st, to, room);
 		if (n < 0 && errno == EINTR)
 			return err_set(e, ERR_INTERRUPTED, "interrupted");

@@ -43,4 +43,19 @@ interrupted packets 2
 interrupted packets.gz 2
 interrupted access.log 3000
 interrupted server.log 300
+
+# While its first bytes are looked at: there is no second signal to come.
+looks() { grep -q '^State:.S' "/proc/$1/status"; }
+rm -f pipe && mkfifo pipe
+"$REPROD" capture - -o early.rcap <pipe >out 2>err &
+pid=$!
+exec 9>pipe
+printf 'half a line' >&9
+wait_until 10 looks $pid
+kill -TERM $pid
+ended() { ! kill -0 $pid 2>/dev/null; }
+wait_until 10 ended || kill -KILL $pid
+wait $pid
+is $? 130 "a signal before anything is told ends it as well" || diag <err
+exec 9>&-
 done_testing
